@@ -22,51 +22,35 @@ class Trainer(NamedTuple):
     """A program that trains with the settings of a file."""
 
     product: str
-    page: str  # has a table of its settings
-    config: str  # the settings, as MODULE:NAME
-    program: str  # the `Program`
+    program: str  # the `Program`, as MODULE:NAME
     tasks: tuple[str, ...] = ()  # of the multi-task model
 
 
-_MULTITASK = (
-    "docs/training.md",
-    "training.multitask.multitask_settings:TrainConfig",
-    "training.multitask.multitask_program:MultiTaskProgram",
-)
+_MULTITASK = "training.multitask.multitask_program:MultiTaskProgram"
 TRAINERS = {
     "joint": Trainer(
         "one checkpoint that retrieves, reranks and proves",
-        *_MULTITASK,
+        _MULTITASK,
         ("retrieve", "rerank", "prove"),
     ),
     "retriever": Trainer(
-        "a hop retriever, which names sentences and a title", *_MULTITASK, ("retrieve",)
+        "a hop retriever, which names sentences and a title", _MULTITASK, ("retrieve",)
     ),
-    "reranker": Trainer("a sentence reranker", *_MULTITASK, ("rerank",)),
-    "prover": Trainer("a generator of natural-logic proofs", *_MULTITASK, ("prove",)),
+    "reranker": Trainer("a sentence reranker", _MULTITASK, ("rerank",)),
+    "prover": Trainer("a generator of natural-logic proofs", _MULTITASK, ("prove",)),
     "verifier": Trainer(
         "a verifier of claims and evidence",
-        "docs/verifier.md",
-        "training.verification.verifier_settings:VerifierConfig",
         "training.verification.verifier_program:VerifierProgram",
     ),
     "reader": Trainer(
         "a natural-logic reader, whose proof is the verdict",
-        "docs/reader.md",
-        "training.reading.reader_settings:ReaderConfig",
         "training.reading.reader_program:ReaderProgram",
     ),
     "source_verifier": Trainer(
-        "a verifier of sources, on cited pages",
-        "docs/side.md",
-        "training.cited_pages:EmConfig",
-        "training.cited_pages:SourceVerifierProgram",
+        "a verifier of sources, on cited pages", "training.cited_pages:SourceVerifierProgram"
     ),
     "dense_retriever": Trainer(
-        "an encoder of claims and passages",
-        "docs/side.md",
-        "training.cited_pages:EmConfig",
-        "training.cited_pages:DenseProgram",
+        "an encoder of claims and passages", "training.cited_pages:DenseProgram"
     ),
 }
 #: The other programs; each is the command `main` of its module.
@@ -129,7 +113,7 @@ def _training_command(trainer: Trainer) -> click.Command:
         "path",
         type=click.Path(path_type=Path),
         required=True,
-        help=f"YAML file of settings, which {trainer.page} lists.",
+        help="YAML file of settings, such as those in configs/.",
     )
     @click.option(
         "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting."
@@ -139,8 +123,8 @@ def _training_command(trainer: Trainer) -> click.Command:
         from training.loop.training_loop import run_training
 
         logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
-        config = resolve_name(trainer.config).read(path, overrides)
         program = resolve_name(trainer.program)
+        config = program.settings.read(path, overrides)
         if trainer.tasks:
             program = partial(program, tasks=trainer.tasks)
         run_training(config, partial(program, config), overwrite=overwrite)

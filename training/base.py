@@ -92,27 +92,20 @@ def fetch_hub(name: str, out: Path) -> None:
     shutil.rmtree(out / ".cache", ignore_errors=True)
 
 
-def _is_encoder(path: Path) -> bool:
-    return path.is_dir() and (path / "config.json").is_file() and (path / WEIGHTS).is_file()
-
-
 @program
 @out_argument
 @click.option("--from", "origin", default="", help="A folder, or a name on the Hugging Face hub.")
 def main(out: Path, origin: str) -> None:
     """Write the encoder to the directory OUT."""
-    if _is_encoder(out):
-        click.echo(f"{out}: is there already", err=True)
-        return
-    with staging(out, overwrite=False, owned=_is_encoder) as folder:
+    with staging(out, overwrite=False, owned=lambda _: False) as folder:
         if not origin:
             fetch_packages(folder)
-        elif _is_encoder(Path(origin)):
+        elif Path(origin).is_dir():
             for name in FILES:
                 if (Path(origin) / name).is_file():
                     shutil.copyfile(Path(origin) / name, folder / name)
         else:
             fetch_hub(origin, folder)
-        if not _is_encoder(folder):
+        if not {"config.json", WEIGHTS} <= {file.name for file in folder.iterdir()}:
             raise AdmiralError(f"{origin}: there is no config.json with a {WEIGHTS}")
     click.echo(str(out), err=True)

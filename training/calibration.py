@@ -42,10 +42,9 @@ from proofs.verifier.evidence_verifier import SETTINGS_FILE, EvidenceVerifier
 from proofs.verifier.exports import read_settings
 from training.command_options import limit_option, program, seed_option
 from training.data.examples import UNLABELLED, Example, draw_examples, read_examples
-from training.loop.model_card import markdown_table
-from training.verification import POSSIBLE
-from training.verification.example_program import marginal_losses, measure
-from training.verification.verifier_settings import named_number
+from training.loop.run_files import markdown_table
+from training.verification import POSSIBLE, marginal_losses
+from training.verification.example_program import measure, named_number
 
 _SMALLEST = 1e-30  # probabilities that were rounded to 0 have no logarithm
 _BATCH = 64
@@ -106,7 +105,14 @@ def main(
     if not labelled:
         raise AdmiralError(f"{', '.join(map(str, examples))}: no example has a label of the whole")
     drawn = draw_examples(labelled, limit, seed)
-    logits = _logits(reader, drawn)
+    claims, evidence = [e.claim for e in drawn], [e.evidence for e in drawn]
+    reader.calibration = Calibration()  # so that a second fit finds the same
+    readings = [
+        reading
+        for at in range(0, len(drawn), _BATCH)
+        for reading in reader.read(claims[at : at + _BATCH], evidence[at : at + _BATCH])
+    ]
+    logits = torch.from_numpy(np.log(np.maximum([one.labels for one in readings], _SMALLEST)))
     kinds = np.array([kind_of_evidence(example.evidence) for example in drawn])
     labels = torch.tensor([POSSIBLE[example.label] for example in drawn])
     fitted = Calibration()
@@ -124,7 +130,7 @@ def main(
     else:
         write_atomically(verifier / CALIBRATION, [calibration_json(fitted).encode()])
     names = ("source", "examples", "accuracy", "calibration error before", "after")
-    rows = _rows(drawn, _at(drawn, logits, Calibration()), _at(drawn, logits, fitted))
+    rows = _rows(drawn, logits.exp().numpy(), _calibrated(drawn, logits, fitted))
     click.echo("\n".join(markdown_table(names, rows)))
     click.echo(f"{verifier}: calibrated", err=True)
 
@@ -143,19 +149,6 @@ def _parse_shares(texts: Sequence[str]) -> dict[str, float]:
     return shares
 
 
-def _logits(verifier: EvidenceVerifier | ClassifierVerifier, examples: Sequence[Example]) -> Tensor:
-    """Return the logits of the labels without calibration, (examples, 3)."""
-    rows = []
-    for at in range(0, len(examples), _BATCH):
-        batch = examples[at : at + _BATCH]
-        readings = verifier.read([e.claim for e in batch], [e.evidence for e in batch])
-        logs = np.log(np.maximum([reading.labels for reading in readings], _SMALLEST))
-        own = [verifier.calibration.of(example.evidence) for example in batch]
-        logs[:, NEUTRAL] -= [scale.neutral for scale in own]
-        rows.append(logs * np.array([[scale.temperature] for scale in own]))
-    return torch.from_numpy(np.concatenate(rows))
-
-
 def _weights(examples: Sequence[Example], share: float) -> list[float]:
     """Return weights at which each source has the same sum, a share of it open claims."""
     cells = [(example.source, example.label == "neutral") for example in examples]
@@ -163,7 +156,9 @@ def _weights(examples: Sequence[Example], share: float) -> list[float]:
     return [(share if is_open else 1 - share) / count[source, is_open] for source, is_open in cells]
 
 
-def _at(examples: Sequence[Example], logits: Tensor, calibration: Calibration) -> np.ndarray:
+def _calibrated(
+    examples: Sequence[Example], logits: Tensor, calibration: Calibration
+) -> np.ndarray:
     """Return the probabilities of the labels, (examples, 3)."""
     scales = [calibration.of(example.evidence) for example in examples]
     temperature = torch.tensor([[scale.temperature] for scale in scales])

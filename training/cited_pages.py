@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import random
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import torch
 from accelerate import Accelerator
@@ -34,21 +34,12 @@ from admiral.errors import AdmiralError
 from admiral.io.sentence_splitter import split_sentences
 from admiral.settings import Name
 from proofs.verifier import LABELS
-from proofs.verifier.classifier_verifier import (
-    HEADS,
-    EvidenceModel,
-    new_model,
-    pad_inputs,
-    read_model,
-    write_model,
-)
-from proofs.verifier.evidence_verifier import EvidenceEncoder
+from proofs.verifier.classifier_verifier import EvidenceModel, pad_inputs, write_model
 from training.data.records import read_records
-from training.loop import Count, Dropout, LoopSettings, MaxLength, Rate, values_of
-from training.loop.model_card import SourceFile, markdown_table, render_card
-from training.loop.run_files import TrainingState
+from training.loop import Count, Dropout, LoopSettings, MaxLength, Rate
+from training.loop.run_files import Card, SourceFile
 from training.loop.training_loop import Program, moved, parameter_groups
-from training.verification.verifier_program import VerifierLoss
+from training.verification.verifier_program import VerifierLoss, open_start
 from trie.seq2seq import quiet_transformers
 
 #: How the positives of a claim are weighted: ``hard`` and ``soft`` are EM, the others its controls.
@@ -106,8 +97,8 @@ class EmConfig(LoopSettings):
 
 def em_loss(
     scores: Tensor,
-    positives: Sequence[Sequence[int]],
-    negatives: Sequence[Sequence[int]],
+    positives: Tensor,
+    negatives: Tensor,
     strategy: Strategy,
     *,
     sharpness: float = 1.0,
@@ -115,51 +106,48 @@ def em_loss(
 ) -> Tensor:
     """Return the mean loss of claims.
 
-    `scores`: scores of passages, (passages,). `positives`, `negatives`: positions of the passages
-    of each claim, those of the cited page in their order. A claim needs one of each. `strategy`:
-    how positives are weighted. `sharpness`: factor of the scores in the weights of ``soft``; with a
-    large one, it is ``hard``. `generator`: source of randomness for ``random``.
-
-    Raises ValueError if a claim has no positives or no negatives.
+    - `scores`: of each claim and passage, (claims, passages).
+    - `positives`, `negatives`: whether a passage is of the cited page of a claim, in the order of
+      the page, and whether it is compared with them; a claim needs one of each, (claims, passages).
+    - `strategy`: how positives are weighted.
+    - `sharpness`: factor of the scores in the weights of ``soft``; with a large one, it is
+      ``hard``.
+    - `generator`: source of randomness for ``random``.
     """
-    losses = []
-    for own, others in zip(positives, negatives, strict=True):
-        if not own or not others:
-            raise ValueError("a claim has no positives or no negatives; leave it out")
-        good, bad = scores[list(own)], scores[list(others)]
-        weights = positive_weights(good, strategy, sharpness=sharpness, generator=generator)
-        # log(exp(good) + sum of exp(bad)) for each positive by itself.
-        total = torch.logaddexp(good, bad.logsumexp(0))
-        losses.append((weights * (total - good)).sum())
-    return torch.stack(losses).mean()
+    weights = positive_weights(
+        scores, positives, strategy, sharpness=sharpness, generator=generator
+    )
+    against = scores.masked_fill(~negatives, -torch.inf).logsumexp(1, keepdim=True)
+    # log(exp(score) + sum of exp(negatives)) for each positive by itself.
+    losses = torch.logaddexp(scores, against) - scores
+    return (weights * losses).sum(1).mean()
 
 
 def positive_weights(
     scores: Tensor,
+    positives: Tensor,
     strategy: Strategy,
     *,
     sharpness: float = 1.0,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """Return the weights of the positives of a claim, which sum to 1 and have no gradient.
+    """Return the weights of passages, which sum to 1 over the positives and have no gradient.
 
-    `scores`: scores of the positives in the order of the page, (positives,). `strategy`,
-    `sharpness`, `generator`: see `em_loss`.
+    See `em_loss` for the parameters.
     """
     fixed = scores.detach()
     if strategy == "soft":
-        return (sharpness * fixed).softmax(0)
-    if strategy == "uniform":
-        return torch.full_like(fixed, 1 / len(fixed))
-    if strategy == "hard":
-        chosen = int(fixed.argmax())
+        fixed = sharpness * fixed
+    elif strategy == "uniform":
+        fixed = torch.zeros_like(fixed)
     elif strategy == "first":
-        chosen = 0
-    else:
-        chosen = int(torch.randint(len(fixed), (1,), generator=generator))
-    weights = torch.zeros_like(fixed)
-    weights[chosen] = 1.0
-    return weights
+        fixed = -torch.arange(fixed.shape[1], device=fixed.device).expand_as(fixed).float()
+    elif strategy == "random":
+        fixed = torch.rand(fixed.shape, generator=generator).to(fixed.device)
+    fixed = fixed.masked_fill(~positives, -torch.inf)
+    if strategy in ("soft", "uniform"):
+        return fixed.softmax(1)
+    return torch.zeros_like(scores).scatter(1, fixed.argmax(1, keepdim=True), 1.0)
 
 
 #: Title and text of a passage.
@@ -191,8 +179,9 @@ class PassageBatch:
 
     ids: Tensor  # inputs of the model, (passages, length)
     mask: Tensor
-    claims: Tensor  # number of the claim of each passage, (passages,)
-    positive: Tensor  # whether it is of the cited page, (passages,)
+    # whether a passage is of the cited page of a claim, and of its others, (claims, passages)
+    positives: Tensor
+    negatives: Tensor
     # segments of inputs that hold claim and passage, (passages, length), or else inputs of the
     # queries, (claims, length)
     segments: Tensor
@@ -200,141 +189,102 @@ class PassageBatch:
     query_mask: Tensor
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredBatch:
-    """Scores of passages, and the positions in them of those of each claim."""
-
-    scores: Tensor
-    positives: list[list[int]]
-    negatives: list[list[int]]
-
-
 class EmModule(nn.Module):
-    """A model that scores the passages of claims, with its loss."""
+    """A model with its loss.
 
-    def __init__(self, config: EmConfig) -> None:
+    `score`: returns the scores that a model gives to a batch, (claims, passages).
+    """
+
+    def __init__(
+        self, model: Any, score: Callable[[Any, PassageBatch], Tensor], config: EmConfig
+    ) -> None:
         super().__init__()
-        self._config = config
+        self.model, self._score, self._config = model, score, config
+
+    def scores(self, batch: PassageBatch) -> Tensor:
+        """Return the scores of a batch, (claims, passages)."""
+        return self._score(self.model, batch)
+
+    def loss(self, scores: Tensor, batch: PassageBatch) -> Tensor:
+        """Return the mean loss of claims."""
+        config = self._config
+        sides = batch.positives, batch.negatives
+        return em_loss(scores, *sides, config.strategy, sharpness=config.sharpness)
 
     def forward(self, batch: PassageBatch) -> Tensor:
         """Return the mean loss of a batch."""
-        return self.loss(self.scored(batch))
-
-    def loss(self, scored: ScoredBatch) -> Tensor:
-        """Return the mean loss of claims."""
-        lists = scored.positives, scored.negatives
-        config = self._config
-        return em_loss(scored.scores, *lists, config.strategy, sharpness=config.sharpness)
-
-    @abstractmethod
-    def scored(self, batch: PassageBatch) -> ScoredBatch:
-        """Return the scores of a batch."""
+        return self.loss(self.scores(batch), batch)
 
 
-class SourceVerifierLoss(EmModule):
-    """A verifier with its loss."""
-
-    def __init__(self, model: EvidenceModel, config: EmConfig) -> None:
-        super().__init__(config)
-        self.model = VerifierLoss(model, config.dropout).model  # which has the dropout
-
-    def scored(self, batch: PassageBatch) -> ScoredBatch:
-        """Return the log-odds of entailment."""
-        logits = self.model(batch.ids, batch.mask, batch.segments)[0].float()
-        entailed = LABELS.index("entailment")
-        others = [at for at in range(len(LABELS)) if at != entailed]
-        scores = logits[:, entailed] - logits[:, others].logsumexp(1)
-        lists: tuple[list[list[int]], ...] = tuple(
-            [[] for _ in range(int(batch.claims.max()) + 1)] for _ in range(2)
-        )
-        rows = zip(batch.claims.tolist(), batch.positive.tolist(), strict=True)
-        for at, (claim, is_positive) in enumerate(rows):
-            lists[not is_positive][claim].append(at)
-        return ScoredBatch(scores, *lists)
+def entailment_odds(model: EvidenceModel, batch: PassageBatch) -> Tensor:
+    """Return the log-odds of entailment by a verifier, which reads a passage with its own claim."""
+    logits = model(batch.ids, batch.mask, batch.segments)[0].float()
+    entailed = LABELS.index("entailment")
+    others = [at for at in range(len(LABELS)) if at != entailed]
+    odds: Tensor = logits[:, entailed] - logits[:, others].logsumexp(1)
+    return odds.expand(len(batch.positives), -1)
 
 
-class DenseLoss(EmModule):
-    """An encoder with its loss."""
-
-    def __init__(self, model: PreTrainedModel, config: EmConfig) -> None:
-        super().__init__(config)
-        self.model = model
-
-    def scored(self, batch: PassageBatch) -> ScoredBatch:
-        """Return the scaled cosines of all claims and passages, row by row."""
-        queries = self._vectors(batch.query_ids, batch.query_mask)
-        passages = self._vectors(batch.ids, batch.mask)
-        owners, good = batch.claims.tolist(), batch.positive.tolist()
-        width = len(owners)
-        positives, negatives = [], []
-        for claim in range(len(queries)):
-            own = [at for at in range(width) if owners[at] == claim]
-            right = {at for at in own if good[at]}
-            shared = range(width) if self._config.shared_negatives else own
-            positives.append([claim * width + at for at in sorted(right)])
-            negatives.append([claim * width + at for at in shared if at not in right])
-        scores = self._config.scale * queries @ passages.T
-        return ScoredBatch(scores.flatten(), positives, negatives)
-
-    def _vectors(self, ids: Tensor, mask: Tensor) -> Tensor:
-        states = self.model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
-        weights = mask[:, :, None].float()
-        return normalize((states * weights).sum(1) / weights.sum(1), dim=-1)
+def cosines(model: PreTrainedModel, batch: PassageBatch) -> Tensor:
+    """Return the cosines of claims and passages by an encoder with mean pooling."""
+    queries, passages = (
+        normalize((states * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True), dim=-1)
+        for ids, mask in ((batch.query_ids, batch.query_mask), (batch.ids, batch.mask))
+        for states in [model(input_ids=ids, attention_mask=mask).last_hidden_state.float()]
+    )
+    similarity: Tensor = queries @ passages.T
+    return similarity
 
 
-_FIXED = (
+# Settings that all parts of a run must agree on.
+_FIXED = {
     *("seed", "batch_claims", "max_length", "strategy", "sharpness", "scale", "shared_negatives"),
     "dropout",
-)
-_SELECTION = ("best_metric", "keep")
-# Local paths, and settings that do not change the weights.
-_OMITTED = {
-    "out",
-    "device",
-    "tracker",
-    "log_every",
-    "save_every",
-    "push_to_hub",
-    "start",
-    "pairs",
-    "dev",
 }
 
 
 class EmProgram(Program):
     """Trains a model on claims with the passages of their page and of others."""
 
-    reported_group = 0
+    settings = EmConfig
     introduction: ClassVar[str]
     pipeline_tag: ClassVar[str]
+    can_share_negatives: ClassVar[bool] = False  # whether it scores each claim with each passage
     module: EmModule
 
     def __init__(self, config: EmConfig, accelerator: Accelerator, _: ExitStack) -> None:
         self._config, self._device = config, accelerator.device
         self.start = start = Path(config.start)
-        for name in ("config.json", "model.safetensors"):
-            if not (start / name).is_file():
-                raise AdmiralError(
-                    f"start: {start}: there is no {name}; give the directory of an encoder or "
-                    "of a verifier"
-                )
-        self._train = _claims(Path(config.pairs), "pairs")
-        self._dev = _claims(Path(config.dev), "dev") if config.dev else []
-        self._files = [SourceFile.of("train", Path(config.pairs), {"claims": len(self._train)})]
+        self._open()
+        self._train, files = self._read("train", config.pairs)
+        self._dev: list[CitedPassages] = []
         if config.dev:
-            counts = {"claims": len(self._dev)}
-            self._files.append(SourceFile.of("evaluate", Path(config.dev), counts))
-        self._base = SourceFile.of("start from", start / "model.safetensors")
-        self.fixed = values_of(config, _FIXED) | {
-            "start": self._base.sha256,
-            "pairs": self._files[0].sha256,
+            self._dev, dev_files = self._read("evaluate", config.dev)
+            files += dev_files
+        base = SourceFile.of("start from", start / "model.safetensors")
+        self.fixed = config.model_dump(include=_FIXED) | {
+            "start": base.sha256,
+            "pairs": files[0].sha256,
         }
-        self.selection = values_of(config, _SELECTION) | {
-            "dev": self._files[1].sha256 if config.dev else None
+        self.selection = config.model_dump(include={"best_metric", "keep"}) | {
+            "dev": files[1].sha256 if config.dev else None
         }
         self.summary = f"claims: {len(self._train):,}"
-        self._chosen: list[int] = []  # the best passage of each dev claim at the last evaluation
-        self._open()
+        self.card = Card(
+            ModelCardData(library_name="transformers", pipeline_tag=self.pipeline_tag),
+            [
+                f"{self.introduction}, trained by AdMIRaL {admiral.__version__} on cited pages, "
+                f"from {start.name}."
+            ],
+            [base, *files],
+            "on all development claims",
+        )
+
+    def _read(self, role: str, path: str) -> tuple[list[CitedPassages], list[SourceFile]]:
+        claims = read_cited_passages(Path(path))
+        if not claims:
+            raise AdmiralError(f"{path}: holds no claims")
+        return claims, [SourceFile.of(role, Path(path), {"claims": len(claims)})]
 
     @abstractmethod
     def _open(self) -> None:
@@ -364,57 +314,35 @@ class EmProgram(Program):
             for is_positive, passages in ((True, item.positives), (False, item.negatives))
             for passage in passages
         ]
+        own = torch.tensor([number for number, _, _ in rows]) == torch.arange(len(items))[:, None]
+        positives = own & torch.tensor([is_positive for _, is_positive, _ in rows])
+        is_shared = self.can_share_negatives and self._config.shared_negatives
         none = torch.zeros(0, dtype=torch.long)
         tensors = {"segments": none, "query_ids": none, "query_mask": none}
         return PassageBatch(
-            claims=torch.tensor([number for number, _, _ in rows]),
-            positive=torch.tensor([is_positive for _, is_positive, _ in rows]),
+            positives=positives,
+            negatives=~positives if is_shared else own & ~positives,
             **tensors | self._inputs(items, rows),
         )
 
     def measure(self) -> dict[str, float]:
-        """Return loss, accuracy, and the share of claims whose chosen passage has changed."""
-        losses, right, chosen = 0.0, 0, []
+        """Return the loss, and the share of claims whose best passage is of the cited page."""
+        losses, right = 0.0, 0
         size = self._config.batch_claims
         self.module.eval()
         with torch.no_grad():
             for first in range(0, len(self._dev), size):
                 items = self._dev[first : first + size]
-                scored = self.module.scored(moved(self.collate(items), self._device))
-                losses += float(self.module.loss(scored)) * len(items)
-                for own, others in zip(scored.positives, scored.negatives, strict=True):
-                    good = scored.scores[own]
-                    chosen.append(int(good.argmax()))
-                    right += bool(good.max() > scored.scores[others].max())
+                batch = moved(self.collate(items), self._device)
+                scores = self.module.scores(batch)
+                losses += float(self.module.loss(scores, batch)) * len(items)
+                good, bad = (
+                    scores.masked_fill(~side, -torch.inf).amax(1)
+                    for side in (batch.positives, batch.negatives)
+                )
+                right += int((good > bad).sum())
         self.module.train()
-        count = len(self._dev)
-        before, self._chosen = self._chosen, chosen
-        changed = sum(a != b for a, b in zip(before, chosen, strict=False))
-        values = {"loss": losses / count, "accuracy": right / count}
-        return values | ({"changed": changed / count} if before else {})
-
-    def card(self, state: TrainingState, devices: str) -> str:
-        """Return the model card: use, files, scores and settings."""
-        config = self._config
-        data = ModelCardData(library_name="transformers", pipeline_tag=self.pipeline_tag)
-        introduction = [
-            f"{self.introduction}, trained by AdMIRaL {admiral.__version__} on cited pages, from "
-            f"{self.start.name}."
-        ]
-        files = [
-            (f.name, f.role, ", ".join(f"{n:,} {name}" for name, n in f.samples.items()), f.sha256)
-            for f in [self._base, *self._files]
-        ]
-        return render_card(
-            data,
-            config,
-            state,
-            devices,
-            introduction,
-            list(markdown_table(("file", "for", "holds", "sha256"), files)),
-            "on all development claims",
-            {key: value for key, value in config.model_dump().items() if key not in _OMITTED},
-        )
+        return {"loss": losses / len(self._dev), "accuracy": right / len(self._dev)}
 
 
 class SourceVerifierProgram(EmProgram):
@@ -424,19 +352,14 @@ class SourceVerifierProgram(EmProgram):
     loss_kinds = ("verifier",)
     introduction = "A verifier of sources: how likely a passage supports a claim"
     pipeline_tag = "text-classification"
-    module: SourceVerifierLoss
 
     def _open(self) -> None:
         config = self._config
-        try:
-            is_verifier = (self.start / HEADS).is_file()
-            model, self._tokenizer = (
-                read_model(self.start) if is_verifier else new_model(self.start, config.seed)
-            )
-            self._encoder = EvidenceEncoder.of(self._tokenizer, config.max_length)
-        except ValueError as error:
-            raise AdmiralError(str(error)) from error
-        self.module = SourceVerifierLoss(model, config)
+        model, self._tokenizer, self._encoder = open_start(
+            self.start, config.seed, config.max_length
+        )
+        model = VerifierLoss(model, config.dropout).model  # which has the dropout
+        self.module = EmModule(model, entailment_odds, config)
         encoder = model.encoder_parameters()
         self.groups = parameter_groups(self.module, encoder, config.lr, config.head_lr)
 
@@ -454,7 +377,8 @@ class SourceVerifierProgram(EmProgram):
 
     def write(self, folder: Path, dtype: torch.dtype) -> None:
         """Write the verifier."""
-        write_model(folder, self.module.model, self._tokenizer, dtype, self._config.max_length)
+        model = self.module.model
+        write_model(folder, model, self._tokenizer, dtype, self._config.max_length)
 
 
 class DenseProgram(EmProgram):
@@ -464,16 +388,21 @@ class DenseProgram(EmProgram):
     loss_kinds = ("encoder",)
     introduction = "An encoder of claims and of passages of sources, with mean pooling"
     pipeline_tag = "sentence-similarity"
-    module: DenseLoss
+    can_share_negatives = True
 
     def _open(self) -> None:
+        if not (self.start / "config.json").is_file():
+            raise AdmiralError(
+                f"start: {self.start}: there is no config.json; give the directory of an encoder"
+            )
         with quiet_transformers():
             self._tokenizer = AutoTokenizer.from_pretrained(self.start, local_files_only=True)
             # Exported weights are in half precision; training needs full precision.
             model = AutoModel.from_pretrained(
                 self.start, local_files_only=True, dtype=torch.float32
             )
-        self.module = DenseLoss(model, self._config)
+        scale = self._config.scale
+        self.module = EmModule(model, lambda *both: scale * cosines(*both), self._config)
         self.groups = [{"params": list(self.module.parameters()), "lr": self._config.lr}]
 
     def _inputs(
@@ -490,17 +419,10 @@ class DenseProgram(EmProgram):
 
     def write(self, folder: Path, dtype: torch.dtype) -> None:
         """Write the encoder in the hub's layout."""
+        model = self.module.model
         weights = {
-            name: tensor.detach().to("cpu", dtype).contiguous()
-            for name, tensor in self.module.model.state_dict().items()
+            k: v.detach().to("cpu", dtype).contiguous() for k, v in model.state_dict().items()
         }
         with quiet_transformers():
-            self.module.model.save_pretrained(folder, state_dict=weights)
+            model.save_pretrained(folder, state_dict=weights)
             self._tokenizer.save_pretrained(folder)
-
-
-def _claims(path: Path, name: str) -> list[CitedPassages]:
-    claims = read_cited_passages(path)
-    if not claims:
-        raise AdmiralError(f"{name}: {path}: holds no claims")
-    return claims

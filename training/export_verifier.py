@@ -16,36 +16,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-import numpy as np
 import torch
 
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import SUMS, write_sums
 from admiral.storage.atomic_files import as_os_errors, staging
 from proofs.verifier import read_calibration
-from proofs.verifier.classifier_verifier import EvidenceModel, TorchBackend, read_model
+from proofs.verifier.classifier_verifier import EvidenceModel, read_model
 from proofs.verifier.evidence_verifier import (
     INPUTS,
     ONNX_FILE,
     OUTPUTS,
     SETTINGS_FILE,
     EvidenceEncoder,
-    EvidenceVerifier,
-    open_export,
 )
 from proofs.verifier.exports import TOKENIZER_FILE, ExportSettings
 from training.command_options import out_argument, program
 
 _CARD = "README.md"
 _FILES = {ONNX_FILE, TOKENIZER_FILE, SETTINGS_FILE, _CARD, SUMS}
-_PROBES = {
-    "Rome is the capital of Italy.": ("Rome", "Rome is the capital city of Italy."),
-    "The bridge was finished in 1931.": ("Mill Bridge", "It was never finished."),
-    "The town has 5,000 inhabitants.": ("Mill", "Mill is a town with 5,126 inhabitants."),
-    "Its mayor is a painter.": ("Mill", "Mill has had a mayor since 1832."),
-}
-# Probabilities may differ by so much on average: activations of 8 bits round.
-_TOLERANCE = 0.08
 
 
 @program
@@ -61,19 +50,14 @@ def main(verifiers: tuple[Path, ...], out: Path, weights: str) -> None:
             f"verifiers, such as {','.join(['1'] * len(verifiers))}"
         )
     try:
-        gap = export(verifiers, out, list(map(int, shares)))
+        export(verifiers, out, list(map(int, shares)))
     except ValueError as error:
         raise AdmiralError(str(error)) from error
-    click.echo(
-        f"{out}: probabilities differ from the trained ones by {gap:.4f} on average", err=True
-    )
+    click.echo(str(out), err=True)
 
 
-def export(verifiers: Sequence[Path], out: Path, weights: Sequence[int]) -> float:
-    """Write the mean of verifiers, with the tokenizer, calibration and card of the first one.
-
-    The result is the mean difference of the probabilities of the labels of a few claims.
-    """
+def export(verifiers: Sequence[Path], out: Path, weights: Sequence[int]) -> None:
+    """Write the mean of verifiers, with the tokenizer, calibration and card of the first one."""
     model, tokenizer = read_model(verifiers[0])
     states = [model.state_dict(), *(read_model(one)[0].state_dict() for one in verifiers[1:])]
     shapes = [{name: value.shape for name, value in state.items()} for state in states]
@@ -94,15 +78,6 @@ def export(verifiers: Sequence[Path], out: Path, weights: Sequence[int]) -> floa
         (folder / SETTINGS_FILE).write_text(settings.to_json(), encoding="utf-8")
         (folder / _CARD).write_text(_card(verifiers[0] / _CARD, out.name), encoding="utf-8")
         write_sums(folder)
-        own = EvidenceVerifier(TorchBackend(model), encoder, calibration)
-        claims, evidence = list(_PROBES), [[one] for one in _PROBES.values()]
-        before, after = (
-            np.array([reading.labels for reading in each.read(claims, evidence)])
-            for each in (own, open_export(folder))
-        )
-        if not (gap := float(np.abs(before - after).mean())) <= _TOLERANCE:
-            raise AdmiralError(f"{out}: the export gives other probabilities (by {gap:.3f})")
-    return gap
 
 
 def _is_export(path: Path) -> bool:

@@ -138,7 +138,7 @@ def hf_to_fairseq(source: Path, out: Path) -> Conversion:
     if not source.is_dir():
         raise AdmiralError(f"{source}: no such directory. Name a Hugging Face model directory.")
     with _new_directory(out) as fresh:
-        config = read_config(source)
+        config = read_config(source, {"bart": "BART"})
         tokenizer = open_tokenizer(source)
         state = to_fairseq_names(read_tensors(source), source)
         check_tensors(config, to_hf_names(state), source)

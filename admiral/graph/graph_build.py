@@ -14,17 +14,16 @@ import re
 import shutil
 import time
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 
-from admiral.errors import AdmiralError
 from admiral.graph.graph_ranking import MAX_READINGS, EntityLinker
 from admiral.graph.mention_graph import (
     GRAPH,
@@ -73,15 +72,12 @@ def build_graph(
     """
     began = time.monotonic()
     with changing(kb_path) as change, KnowledgeBase.open(kb_path) as kb:
-        processes = min(processes, len(kb) // _DOCUMENTS_AT_ONCE)
         rows = kb.rows()
-        with _mapping(kb, aliases, processes) as search:
-            found = _search_all(search, rows.tolist(), progress)
+        sentences = np.zeros(int(rows[-1]) + 1, dtype=np.int64)
+        sentences[rows], mentions = _search(kb, rows.tolist(), aliases, processes, progress)
         folder, temporary = kb.folder / GRAPH, kb.folder / f"{GRAPH}.new"
         shutil.rmtree(temporary, ignore_errors=True)
-        sentences = np.zeros(int(rows[-1]) + 1, dtype=np.int64)
-        sentences[rows] = found.sentences
-        counts = save_graph(temporary, graph_arrays(sentences, *found.arrays()), _settings(aliases))
+        counts = save_graph(temporary, graph_arrays(sentences, mentions), _settings(aliases))
         sync_tree(temporary)
         shutil.rmtree(folder, ignore_errors=True)
         temporary.rename(folder)
@@ -113,132 +109,83 @@ def update_graph(change: Change, after: KnowledgeBase) -> None:
             if row >= change.first
             or (names.may_occur_in_text(text) and names.may_occur_in(after.document_at(row)))
         ]
-        found = _search_all(partial(map, _Search(after, aliases)), anew, progress=False)
+        counts, mentions = _search(after, anew, aliases)
         kept = np.setdiff1d(rows, anew)
-        merged = _merge(graph, kept, np.array(anew, np.int64), found)
-        save_graph(after.folder / GRAPH, graph_arrays(*merged), _settings(aliases))
+        frames = graph.row_frames.astype(np.int64)
+        # Where the frames of each row begin, the new ones after those of the graph.
+        order = np.argsort(np.concatenate([kept, np.array(anew, np.int64)]), kind="stable")
+        starts = np.concatenate([frames[kept], graph.frames + np.cumsum(counts) - counts])[order]
+        numbers = np.concatenate([frames[kept + 1] - frames[kept], counts])[order]
+        sentences = np.zeros(int(rows[-1]) + 1, np.int64)
+        sentences[rows] = numbers
+        known = graph.mentions_by_frame(mentions.shape[1])
+        merged = sparse.vstack([known, mentions], format="csr")[row_positions(starts, numbers)]
+        save_graph(after.folder / GRAPH, graph_arrays(sentences, merged), _settings(aliases))
 
 
 def _settings(aliases: bool) -> dict[str, object]:
     return {"aliases": aliases, "readings": MAX_READINGS}
 
 
-def _merge(
-    graph: MentionGraph, kept: np.ndarray, anew: np.ndarray, found: _Found
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the arrays of the rows that are kept from a graph and of those that were read anew."""
-    starts, columns, kinds = graph.by_frame
-    lengths, new_columns, new_kinds = found.arrays()
-    frames = graph.row_frames.astype(np.int64)
-    # Where the frames and the mentions of each row begin, and how many there are, the new ones
-    # after those of the graph.
-    new_sentences = np.array(found.sentences, np.int64)
-    first_new = np.cumsum(new_sentences) - new_sentences
-    mentions_before = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    new_first, new_end = mentions_before[first_new], mentions_before[first_new + new_sentences]
-    old_first, old_end = (starts[frames[kept + step]].astype(np.int64) for step in (0, 1))
-    order = np.argsort(np.concatenate([kept, anew]), kind="stable")
-    sentences = np.concatenate([frames[kept + 1] - frames[kept], new_sentences])[order]
-    frame_starts = np.concatenate([frames[kept], graph.frames + first_new])[order]
-    sizes = np.concatenate([old_end - old_first, new_end - new_first])[order]
-    mention_starts = np.concatenate([old_first, len(columns) + new_first])[order]
-    all_lengths = np.concatenate([np.diff(starts.astype(np.int64)), lengths])
-    places = row_positions(mention_starts, sizes)
-    rows = np.concatenate([kept, anew])[order]
-    by_row = np.zeros(int(rows[-1]) + 1, np.int64)
-    by_row[rows] = sentences
-    return (
-        by_row,
-        all_lengths[row_positions(frame_starts, sentences)],
-        np.concatenate([columns, new_columns])[places],
-        np.concatenate([kinds, new_kinds])[places],
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The mentions of some documents, in the order of their sentences."""
-
-    # numbers of sentences of each document and of mentions of each sentence; row and kind of each
-    # mention
-    sentences: array[int] = field(default_factory=lambda: array("I"))
-    lengths: array[int] = field(default_factory=lambda: array("I"))
-    entities: array[int] = field(default_factory=lambda: array("I"))
-    kinds: array[int] = field(default_factory=lambda: array("B"))
-
-    def extend(self, later: _Found) -> array[int]:
-        """Add the mentions of further documents; return the number of sentences of each."""
-        for name in self.__slots__:
-            getattr(self, name).extend(getattr(later, name))
-        return later.sentences
-
-    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return lengths, entities and kinds."""
-        return (
-            np.array(self.lengths, np.uint32),
-            np.array(self.entities, np.uint32),
-            np.array(self.kinds, np.uint8),
-        )
-
-
-class _Search:
-    def __init__(self, kb: KnowledgeBase, aliases: bool) -> None:
-        self._kb, self._linker = kb, EntityLinker(kb, aliases=aliases)
-
-    def __call__(self, rows: list[int]) -> _Found:
-        found = _Found()
-        for row in rows:
-            document = self._kb.document_at(row)
-            found.sentences.append(len(document.sentences))
-            for number in range(len(document.sentences)):
-                mentioned = _mentioned(self._kb, self._linker, document, number)
-                found.entities.extend(mentioned)
-                found.kinds.extend(mentioned.values())
-                found.lengths.append(len(mentioned))
-        return found
-
-
 _DOCUMENTS_AT_ONCE = 2048
-_Map = Callable[[list[list[int]]], Iterator[_Found]]
 
 
-@contextmanager
-def _mapping(kb: KnowledgeBase, aliases: bool, processes: int) -> Iterator[_Map]:
-    """Yield the function that searches documents, given parts of their rows."""
-    if processes < 2:
-        yield partial(map, _Search(kb, aliases))
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, context, _open_search, (kb.path, aliases)) as pool:
-        try:
-            yield partial(pool.map, _search_rows)
-        except BrokenProcessPool as error:
-            raise AdmiralError(
-                f"{kb.path}: a process that searched for mentions ended early. Run `admiral graph "
-                f"build --kb {kb.path}` again"
-            ) from error
-
-
-_search: _Search  # of a process of a pool
-
-
-def _open_search(path: Path, aliases: bool) -> None:
-    """Open the search of this process of a pool."""
-    global _search
-    _search = _Search(KnowledgeBase.open(path), aliases)
-
-
-def _search_rows(rows: list[int]) -> _Found:
-    return _search(rows)
-
-
-def _search_all(search: _Map, rows: list[int], progress: bool) -> _Found:
+def _search(
+    kb: KnowledgeBase, rows: list[int], aliases: bool, processes: int = 1, progress: bool = False
+) -> tuple[np.ndarray, sparse.csr_array]:
+    """Return the number of sentences of each row, and the kind of each mention by frame and row."""
     parts = [rows[at : at + _DOCUMENTS_AT_ONCE] for at in range(0, len(rows), _DOCUMENTS_AT_ONCE)]
-    found = _Found()
-    searched = (length for part in search(parts) for length in found.extend(part))
-    for _ in track_documents(searched, "finding mentions", total=len(rows), enabled=progress):
-        pass
-    return found
+    width = int(kb.rows()[-1]) + 1
+    found: Iterator[tuple[np.ndarray, sparse.csr_array]]
+    with ExitStack() as stack:
+        if min(processes, len(kb) // _DOCUMENTS_AT_ONCE) < 2:
+            linker = EntityLinker(kb, aliases=aliases)
+            found = (_mentions_of(kb, linker, width, part) for part in parts)
+        else:
+            context = multiprocessing.get_context("spawn")
+            pool = stack.enter_context(ProcessPoolExecutor(processes, context))
+            found = pool.map(partial(_search_part, kb.path, aliases, width), parts)
+        counts, matrices = [np.zeros(0, np.int64)], [sparse.csr_array((0, width), dtype=np.uint8)]
+
+        def searched() -> Iterator[int]:
+            for numbers, mentions in found:
+                counts.append(numbers)
+                matrices.append(mentions)
+                yield from numbers
+
+        for _ in track_documents(searched(), "finding mentions", total=len(rows), enabled=progress):
+            pass
+    return np.concatenate(counts), sparse.vstack(matrices, format="csr")
+
+
+def _search_part(
+    path: Path, aliases: bool, width: int, rows: list[int]
+) -> tuple[np.ndarray, sparse.csr_array]:
+    kb, linker = _opened(path, aliases)
+    return _mentions_of(kb, linker, width, rows)
+
+
+@cache
+def _opened(path: Path, aliases: bool) -> tuple[KnowledgeBase, EntityLinker]:
+    """Return the knowledge base of a process of a pool, which opens it once."""
+    kb = KnowledgeBase.open(path)
+    return kb, EntityLinker(kb, aliases=aliases)
+
+
+def _mentions_of(
+    kb: KnowledgeBase, linker: EntityLinker, width: int, rows: list[int]
+) -> tuple[np.ndarray, sparse.csr_array]:
+    counts, starts, columns, kinds = array("q"), array("q", [0]), array("q"), array("B")
+    for row in rows:
+        document = kb.document_at(row)
+        counts.append(len(document.sentences))
+        for number in range(len(document.sentences)):
+            mentioned = _mentioned(kb, linker, document, number)
+            columns.extend(mentioned)
+            kinds.extend(mentioned.values())
+            starts.append(len(columns))
+    arrays = np.array(kinds, np.uint8), np.array(columns, np.int64), np.array(starts, np.int64)
+    return np.array(counts, np.int64), sparse.csr_array(arrays, shape=(len(starts) - 1, width))
 
 
 def _mentioned(

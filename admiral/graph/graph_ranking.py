@@ -22,7 +22,6 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from admiral.errors import AdmiralError
 from admiral.graph.mention_graph import MentionGraph, mention_weights, sentences_at
 from admiral.kb import KnowledgeBase
 from admiral.records import Proximity, ScoredTitle, Sentence
@@ -230,17 +229,6 @@ class PageRankParameters:
     # weight of hyperlinks; a mention weighs one over its number of readings
     link_weight: float = 1.0
 
-    def __post_init__(self) -> None:
-        for name, valid, range in (
-            ("restart", 0 < self.restart < 1, "between 0 and 1"),
-            ("tolerance", 1e-9 <= self.tolerance <= 1, "between 1e-9 and 1"),
-            ("bm25_documents", self.bm25_documents >= 0, "0 or more"),
-            ("bm25_weight", 0 <= self.bm25_weight < np.inf, "0 or more"),
-            ("link_weight", 0 <= self.link_weight < np.inf, "0 or more"),
-        ):
-            if not valid:
-                raise AdmiralError(f"{name}: {getattr(self, name)} is not {range}. Correct it")
-
 
 DEFAULT_PARAMETERS = PageRankParameters()
 
@@ -343,26 +331,6 @@ _EVIDENCE_WEIGHT = 1.0
 _CACHED_WALKS = 64
 
 
-class _Walk:
-    """The documents that a walk reaches, ascending rows, with their scores and arrivals."""
-
-    def __init__(self, rows: np.ndarray, scores: np.ndarray, arrivals: np.ndarray) -> None:
-        self.rows, self._scores, self._arrivals = rows, scores, arrivals
-
-    def best(self) -> list[int]:
-        best: list[int] = self.rows[np.argsort(-self._scores, kind="stable")].tolist()
-        return best
-
-    def log_arrivals(self, rows: np.ndarray) -> list[float]:
-        """Return the log of the arrivals at each row."""
-        if not len(self.rows):
-            return [MIN_PROXIMITY] * len(rows)
-        at = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
-        arrived = np.where(self.rows[at] == rows, self._arrivals[at], 0.0)
-        logs: list[float] = np.log(np.maximum(arrived, math.exp(MIN_PROXIMITY))).tolist()
-        return logs
-
-
 class GraphCandidates:
     """Find documents by personalised PageRank around claims and their evidence."""
 
@@ -395,8 +363,10 @@ class GraphCandidates:
     def _rank(self, claim: str, evidence: Sequence[Sentence], k: int) -> list[str]:
         known = self._rows_of(evidence)
         read = set(known)
-        best = [row for row in self._walk(claim, known).best() if row not in read]
-        return [self._kb.title(row) for row in best[:k]]
+        ranks = self._walk(claim, known)
+        order = np.argsort(-ranks.scores, kind="stable")
+        best = (row for row in ranks.rows[order].tolist() if row not in read)
+        return [self._kb.title(row) for row in islice(best, k)]
 
     def _proximity(
         self, claim: str, evidence: Sequence[Sentence], titles: Sequence[str]
@@ -404,12 +374,11 @@ class GraphCandidates:
         found = {title: row for title in titles if (row := self._kb.row(title)) is not None}
         rows = np.array(list(found.values()), dtype=np.int64)
         known = self._rows_of(evidence)
-        values = zip(
-            self._walk(claim, known).log_arrivals(rows),
-            self._shares_mentioned(rows, np.array(known, dtype=np.int64)),
-            strict=True,
-        )
-        return {title: Proximity(*each) for title, each in zip(found, values, strict=True)}
+        ranks = self._walk(claim, known)
+        arrivals = np.maximum(_values_at(ranks.rows, ranks.arrivals, rows), math.exp(MIN_PROXIMITY))
+        shares = self._shares_mentioned(rows, np.array(known, dtype=np.int64))
+        values = zip(found, np.log(arrivals).tolist(), shares, strict=True)
+        return {title: Proximity(*each) for title, *each in values}
 
     def _shares_mentioned(self, rows: np.ndarray, known: np.ndarray) -> list[float]:
         own, frames = self._graph.frames_of(rows)
@@ -424,9 +393,8 @@ class GraphCandidates:
         titles = dict.fromkeys(sentence.title for sentence in evidence)
         return tuple(row for row in map(self._kb.row, titles) if row is not None)
 
-    def _walk_from(self, claim: str, known: tuple[int, ...]) -> _Walk:
+    def _walk_from(self, claim: str, known: tuple[int, ...]) -> PageRank:
         seeds = self._ranker.seeds(claim)
         for position, row in enumerate(known, start=1):
             seeds[row] = seeds.get(row, 0.0) + _EVIDENCE_WEIGHT / position
-        ranks = self._ranker.pagerank(seeds)
-        return _Walk(ranks.rows, ranks.scores, ranks.arrivals)
+        return self._ranker.pagerank(seeds)

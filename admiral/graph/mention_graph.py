@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy import sparse
 
 from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase
@@ -57,25 +58,23 @@ def check_graph(path: str | Path) -> list[str]:
     return []
 
 
-def graph_arrays(
-    sentences: np.ndarray, lengths: np.ndarray, columns: np.ndarray, kinds: np.ndarray
-) -> dict[str, np.ndarray]:
+def graph_arrays(sentences: np.ndarray, mentions: sparse.csr_array) -> dict[str, np.ndarray]:
     """Return the arrays of a graph by their names.
 
-    `sentences`: number of sentences of each row; 0 for a removed one. `lengths`: number of mentions
-    in each frame. `columns`, `kinds`: rows that the frames mention, one frame after the other,
-    ascending within a frame, and the kind of each mention.
+    `sentences`: number of sentences of each row; 0 for a removed one. `mentions`: the kinds of
+    mentions by frame and row.
     """
-    order = np.argsort(columns, kind="stable")
-    frames = np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths)[order]
-    by_entity = _starts(np.bincount(columns, minlength=len(sentences))), frames, kinds[order]
-    by_frame = _starts(lengths), columns, kinds
+    by_entity = mentions.tocsc()
     return {
-        ROW_FRAMES: _starts(sentences),
+        ROW_FRAMES: np.concatenate([np.zeros(1, np.int64), np.cumsum(sentences)]),
         **{
             f"{name}.{part}": values
-            for name, rows in ((ENTITY_FRAMES, by_entity), (FRAME_ENTITIES, by_frame))
-            for part, values in zip((_STARTS, _COLUMNS, _KINDS), rows, strict=True)
+            for name, matrix in ((ENTITY_FRAMES, by_entity), (FRAME_ENTITIES, mentions))
+            for part, values in (
+                (_STARTS, matrix.indptr),
+                (_COLUMNS, matrix.indices),
+                (_KINDS, matrix.data),
+            )
         },
     }
 
@@ -105,10 +104,6 @@ def save_graph(
     meta = json.dumps({"counts": counts, "settings": settings})
     (folder / _META).write_text(f"{meta}\n", encoding="utf-8")
     return counts
-
-
-def _starts(lengths: np.ndarray) -> np.ndarray:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
 def _sparse_rows(
@@ -202,6 +197,11 @@ class MentionGraph:
             return cls(kb.path, arrays, meta["counts"], meta["settings"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise damaged(kb.path, error) from error
+
+    def mentions_by_frame(self, rows: int) -> sparse.csr_array:
+        """Return the kinds of mentions by frame and row, of which there may be more."""
+        starts, columns, kinds = self.by_frame
+        return sparse.csr_array((kinds, columns, starts), shape=(self.frames, rows))
 
     def frequency(self, rows: np.ndarray) -> np.ndarray:
         """Return the number of frames that mention each row: int64."""

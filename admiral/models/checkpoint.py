@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from logging import getLogger
 from pathlib import Path
@@ -18,8 +18,6 @@ from torch import nn
 from transformers import (
     AutoConfig,
     AutoModelForSeq2SeqLM,
-    BartConfig,
-    PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
@@ -39,29 +37,20 @@ def choose_device(name: str) -> str:
 
     Raises AdmiralError if the device does not exist on this machine.
     """
-    if name != "auto":
-        if _is_missing_gpu(name):
-            raise AdmiralError(f"device {name!r}: {_missing_gpu_message()}")
-        if name == "mps" and not torch.backends.mps.is_available():
-            raise AdmiralError(f"device {name!r}: no Apple GPU is visible; use --device cpu")
-        return name
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if not _exists(name):
+        found = torch.cuda.device_count()
+        raise AdmiralError(f"device {name!r}: is not here ({found} CUDA GPUs); use --device cpu")
+    return name
 
 
-def _is_missing_gpu(name: str) -> bool:
-    if not name.startswith("cuda"):
-        return False
-    if not torch.cuda.is_available():
-        return True
-    # Parsed here, because torch takes cuda:256 for cuda:0.
-    return int(name.partition(":")[2] or 0) >= torch.cuda.device_count()
-
-
-def _missing_gpu_message() -> str:
-    if not torch.cuda.is_available():
-        return "no GPU is visible; use --device cpu"
-    last = torch.cuda.device_count() - 1
-    return f"the GPUs here are cuda:0 to cuda:{last}" if last else "the only GPU here is cuda:0"
+def _exists(name: str) -> bool:
+    kind, _, number = name.partition(":")
+    if kind == "cuda":
+        # Parsed here, because torch takes cuda:256 for cuda:0.
+        return torch.cuda.is_available() and int(number or 0) < torch.cuda.device_count()
+    return kind != "mps" or torch.backends.mps.is_available()
 
 
 def choose_precision(config: RetrievalConfig) -> str:
@@ -72,7 +61,7 @@ def choose_precision(config: RetrievalConfig) -> str:
     """
     if config.precision != "auto":
         return config.precision
-    if _is_missing_gpu(config.device):
+    if not _exists(config.device):
         return "bf16"
     return "bf16" if bfloat16_is_fast(torch.device(choose_device(config.device))) else "fp32"
 
@@ -161,8 +150,6 @@ def load_sufficiency_head(path: Path, width: int) -> tuple[torch.Tensor, torch.T
 
 logger = getLogger(__name__)
 
-# Weights of a layer, in the names of BART and of T5.
-_LAYER = re.compile(r"\.(layers|block)\.")
 # The files of a checkpoint, including those of checkpoints saved by other programs.
 _FILES = {
     *("config.json", "generation_config.json", "model.safetensors"),
@@ -263,7 +250,7 @@ def load_seq2seq(path: Path, **config: Any) -> PreTrainedModel:
     `path`: the directory. `**config`: fields that replace those of ``config.json``. Raises
     AdmiralError if the model is damaged, has another architecture, or lacks weights.
     """
-    model_type = read_seq2seq_config(path).model_type
+    model_type = read_config(path).model_type
     try:
         with quiet_transformers():
             loaded: Any = AutoModelForSeq2SeqLM.from_pretrained(
@@ -286,13 +273,6 @@ def load_seq2seq(path: Path, **config: Any) -> PreTrainedModel:
             f"{ARCHITECTURES[model_type]} seq2seq model, such as {min(missing)}. "
             "Give another checkpoint."
         )
-    if dropped := [key for key in report["unexpected_keys"] if _LAYER.search(key)]:
-        raise AdmiralError(
-            f"{path}: config.json has fewer layers than model.safetensors, which holds "
-            f"{min(dropped)}. Restore the one that was changed."
-        )
-    if not all(value.isfinite().all() for value in model.parameters()):
-        raise AdmiralError(f"{path}: model.safetensors has infinite or NaN weights. Restore it.")
     seq2seq: PreTrainedModel = model
     return seq2seq
 
@@ -348,25 +328,11 @@ def save_checkpoint(
 ARCHITECTURES = {"bart": "BART", "t5": "T5", "mt5": "mT5", "umt5": "UMT5", "longt5": "LongT5"}
 
 
-def read_config(directory: Path) -> BartConfig:
-    """Read the ``config.json`` of a BART model.
+def read_config(directory: Path, architectures: Mapping[str, str] = ARCHITECTURES) -> Any:
+    """Read the ``config.json`` of a model of one of some architectures.
 
     Raises AdmiralError if the file is missing or damaged, or describes another architecture.
     """
-    config: Any = _read(directory, {"bart": "BART"})
-    bart: BartConfig = config
-    return bart
-
-
-def read_seq2seq_config(directory: Path) -> PreTrainedConfig:
-    """Read the ``config.json`` of a model of one of `ARCHITECTURES`.
-
-    Raises AdmiralError if the file is missing or damaged, or describes another architecture.
-    """
-    return _read(directory, ARCHITECTURES)
-
-
-def _read(directory: Path, architectures: dict[str, str]) -> PreTrainedConfig:
     path = directory / "config.json"
     if not path.is_file():
         raise AdmiralError(f"{path}: no such file. Name a Hugging Face model directory.")
@@ -400,7 +366,6 @@ def read_object(path: Path) -> dict[str, object]:
 SUMS = "SHA256SUMS"
 # Users edit the model card, and the checksum file cannot contain its own checksum.
 _UNCHECKED = {"README.md", SUMS}
-_LINE = re.compile(r"([0-9a-f]{64})  ([^/\n]+)")
 
 
 def write_sums(directory: Path) -> None:
@@ -417,32 +382,20 @@ def verify_checkpoint(name: str | Path) -> list[str]:
     directory = locate_checkpoint(name)
     path = directory / SUMS
     try:
-        *lines, incomplete = path.read_bytes().decode("utf-8").split("\n")
-    except FileNotFoundError as error:
-        raise AdmiralError(
-            f"{path}: missing, so the checkpoint cannot be verified. `sha256sum * > {SUMS}` "
-            "in its directory creates it, if you know that the checkpoint is intact"
-        ) from error
+        lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeError) as error:
-        return [f"{path}: cannot be read ({type(error).__name__})"]
-    problems = [f"{path}: is cut off"] if incomplete else []
-    listed = set()
-    for number, line in enumerate(lines, start=1):
-        match = _LINE.fullmatch(line)
-        if match is None:
-            problems.append(f"{path}:{number}: no checksum and name")
-            continue
-        file = directory / match[2]
-        listed.add(match[2])
-        try:
-            if match[2] not in _UNCHECKED and sha256_of(file) != match[1]:
-                problems.append(f"{file}: changed since its checksum was written")
-        except OSError as error:
-            problems.append(f"{file}: cannot be read ({error.strerror})")
-    problems += [
-        f"{file}: has no checksum" for file in _files(directory) if file.name not in listed
+        raise AdmiralError(
+            f"{path}: missing or damaged, so the checkpoint cannot be verified. `sha256sum * > "
+            f"{SUMS}` in its directory creates it, if you know that the checkpoint is intact"
+        ) from error
+    recorded = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    files = {file.name: file for file in _files(directory)}
+    missing = sorted(recorded.keys() - files.keys() - _UNCHECKED)
+    return [f"{directory / name}: is missing" for name in missing] + [
+        f"{file}: changed since its checksum was written, or has none"
+        for name, file in files.items()
+        if recorded.get(name) != sha256_of(file)
     ]
-    return problems
 
 
 def _files(directory: Path) -> list[Path]:

@@ -5,97 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING
 
 from admiral.config import RetrievalConfig
 from admiral.errors import AdmiralError
 from admiral.requirements import verifier_directory
-from proofs.verifier import LABELS, Reading, Sentence, Verifier, VerifierError
+from proofs.verifier import Reading, Sentence, Verifier, VerifierError
 from proofs.verifier.exact_comparison import ExactVerifier
-
-# Sums of probabilities of 32 or 16 bits.
-_SUM_TOLERANCE = 0.01
-
-
-class CustomVerifier:
-    """Validates what a user's verifier returns, so that its errors surface at once."""
-
-    def __init__(self, name: str, verifier: Verifier) -> None:
-        self._name, self._verifier = name, verifier
-
-    def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
-        """Return what the verifier says (see `Verifier`).
-
-        Raises `VerifierError` if these are no readings of the claims.
-        """
-        readings = list(self._verifier.read(claims, evidences))
-        if len(readings) != len(claims):
-            raise VerifierError(
-                f"verifier {self._name!r}: read() returned {len(readings)} readings of "
-                f"{len(claims)} claims; return one for each"
-            )
-        for reading, evidence in zip(readings, evidences, strict=True):
-            if not isinstance(reading, Reading):
-                raise VerifierError(
-                    f"verifier {self._name!r}: read() returned {type(reading).__name__}; return "
-                    "objects of proofs.verifier.Reading"
-                )
-            self._check("labels", reading.labels, (len(LABELS),))
-            self._check("sentences", reading.sentences, (len(evidence), len(LABELS)))
-        return readings
-
-    def _check(self, field: str, values: Any, shape: tuple[int, ...]) -> None:
-        if not isinstance(values, np.ndarray) or values.shape != shape:
-            found = getattr(values, "shape", type(values).__name__)
-            raise VerifierError(
-                f"verifier {self._name!r}: field {field!r} of a reading: expected an array of the "
-                f"shape {shape}, found {found}"
-            )
-        if not (np.all(values >= 0) and np.all(abs(values.sum(-1) - 1) <= _SUM_TOLERANCE)):
-            raise VerifierError(
-                f"verifier {self._name!r}: field {field!r} of a reading: expected probabilities "
-                f"of {', '.join(LABELS)} that add up to 1"
-            )
-
-
-def load_custom(name: str) -> CustomVerifier:
-    """Return an instance of a user's class.
-
-    `name`: module and class, as in ``package.module:Class``. The class is called without arguments.
-
-    Raises `VerifierError` if it cannot be imported or called, or has no method ``read``.
-    """
-    module_name, _, class_name = name.partition(":")
-    try:
-        module = import_module(module_name)
-    except Exception as error:  # whatever the module does when it is imported
-        raise _unusable(name, f"the module {module_name} cannot be imported", error) from error
-    kind = getattr(module, class_name, None)
-    if not callable(kind):
-        raise VerifierError(
-            f"verifier {name!r}: the module {module_name} has no class {class_name}; correct the "
-            "name"
-        )
-    try:
-        verifier = kind()
-    except Exception as error:
-        raise _unusable(name, f"{class_name}() cannot be called", error) from error
-    if not callable(getattr(verifier, "read", None)):
-        raise VerifierError(
-            f"verifier {name!r}: {class_name} has no method read; write one as "
-            "proofs.verifier.Verifier has"
-        )
-    return CustomVerifier(name, verifier)
-
-
-def _unusable(name: str, what: str, error: Exception) -> VerifierError:
-    reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return VerifierError(f"verifier {name!r}: {what} ({reason}); mend it, or correct the name")
-
 
 #: The name of a chat model behind an OpenAI-compatible endpoint.
 OPENAI = "openai"
@@ -141,6 +59,27 @@ def open_verifier(
         f"verifier {text!r}: no such directory; give that of a verifier or of a Hugging Face "
         f"sequence classifier, a class as module:Class, or {OPENAI}"
     )
+
+
+def load_custom(name: str) -> Verifier:
+    """Return an instance of a user's class, which is called without arguments.
+
+    `name`: module and class, as in ``package.module:Class``.
+
+    Raises `VerifierError` if it cannot be imported or called, or has no method ``read``.
+    """
+    try:
+        verifier: Verifier = resolve_name(name)()
+    except Exception as error:  # whatever the module does when it is imported
+        raise VerifierError(
+            f"verifier {name!r}: cannot be imported and called ({type(error).__name__}: {error}); "
+            "mend it, or correct the name"
+        ) from error
+    if not callable(getattr(verifier, "read", None)):
+        raise VerifierError(
+            f"verifier {name!r}: has no method read; write one as proofs.verifier.Verifier has"
+        )
+    return verifier
 
 
 def _open_directory(directory: Path, device: str, threads: int) -> Verifier:

@@ -8,11 +8,10 @@ sums their probabilities.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +26,6 @@ from trie.grammar import FixedTokens, Segment, TrieSequence
 from trie.safe_tokenizer import SafeTokenizer
 from trie.seq2seq import Seq2Seq
 from trie.token_trie import Ints, TokenTrie
-
-T = TypeVar("T")
 
 
 class _State(NamedTuple):
@@ -213,45 +210,6 @@ class HopInput:
     kept: tuple[str, ...]  # titles that belong to every document set (variant ``not-joint``)
 
 
-class HopInputEncoder:
-    """Encode claims and evidence for the hop retriever, by a variant of `TrieHopRetriever`."""
-
-    def __init__(
-        self, tokens: SafeTokenizer, trie: TokenTrie, max_source: int, variant: str
-    ) -> None:
-        self._tokens, self._trie = tokens, trie
-        self._max_source, self._variant = max_source, variant
-
-    def inputs(
-        self, claims: Sequence[str], evidence: Sequence[Sequence[Sentence]], hops: Sequence[int]
-    ) -> list[HopInput]:
-        """Return the inputs of the claims that are at hop 0 or have evidence to hop from."""
-        return [
-            encoded
-            for index, values in enumerate(zip(claims, evidence, hops, strict=True))
-            if (encoded := self._input(index, *values)) is not None
-        ]
-
-    def _input(
-        self, index: int, claim: str, evidence: Sequence[Sentence], hop: int
-    ) -> HopInput | None:
-        sentences = tuple(evidence[:1] if self._variant == "top-1" else evidence) if hop else ()
-        documents = tuple(dict.fromkeys(s.title for s in sentences))[:hop]
-        if hop and not documents:
-            return None
-        count = 0 if self._variant == "not-joint" else len(documents)
-        pairs = [(s.title, s.text) for s in sentences]
-        source = encode_source(self._tokens, "retrieve", claim, pairs, self._max_source, count)
-        constraint: HopConstraint | TitlesConstraint
-        if self._variant == "joint-docs":
-            constraint = TitlesConstraint(self._trie, self._tokens, count + 1)
-        else:
-            identifiers = [(number, s.title) for number, s in enumerate(sentences)]
-            constraint = HopConstraint(self._trie, self._tokens, identifiers, count)
-        kept = documents if self._variant == "not-joint" else ()
-        return HopInput(index, source.ids, constraint, kept)
-
-
 class TrieHopRetriever:
     """Generate ``e_i ... [ title ]`` and score document sets by equations 1 and 2 of the paper.
 
@@ -291,10 +249,9 @@ class TrieHopRetriever:
         normalise: bool = False,
         variant: str = "ours",
     ) -> None:
-        self._model, self._titles = model, titles
-        self._encoder = HopInputEncoder(tokens, trie, model.max_source, variant)
+        self._model, self._tokens, self._trie, self._titles = model, tokens, trie, titles
         self._beam_size, self._title_beams = beam_size, title_beams
-        self._normalise = normalise
+        self._normalise, self._variant = normalise, variant
         # The claim may fill half of the input; the evidence fills the rest.
         self.claim_limits = {
             "the hop retriever": max_claim_tokens(tokens, "retrieve", model.max_source // 2)
@@ -310,35 +267,52 @@ class TrieHopRetriever:
         If the evidence comes from fewer than `hop` documents, the sets are smaller.
         """
         document_sets: list[list[DocumentSet]] = [[] for _ in claims]
-        inputs = self._encoder.inputs(claims, evidence, hops)
+        given = enumerate(zip(claims, evidence, hops, strict=True))
+        inputs = [one for at, each in given if (one := self._input(at, *each)) is not None]
         for beams, batch in (
             (self._title_beams, [i for i in inputs if not hops[i.index]]),
             (self._beam_size, [i for i in inputs if hops[i.index]]),
         ):
-            for model_input, sequences in zip(batch, self._decode(batch, beams), strict=True):
-                index = model_input.index
-                document_sets[index] = score_document_sets(
-                    ScoredSequence(model_input.kept or kept, title, score)
-                    for ids, score in sequences
-                    for kept, title in self._parse(model_input.constraint, ids, evidence[index])
+            if not batch:
+                continue
+            results = beam_search(
+                self._model,
+                [model_input.ids for model_input in batch],
+                [model_input.constraint for model_input in batch],
+                beam_size=beams,
+                max_length=self._model.max_target,
+                normalise=self._normalise,
+            )
+            for model_input, hypotheses in zip(batch, results, strict=True):
+                own = evidence[model_input.index]
+                document_sets[model_input.index] = score_document_sets(
+                    ScoredSequence(model_input.kept or kept, title, hypothesis.score)
+                    for hypothesis in hypotheses
+                    for kept, title in self._parse(model_input.constraint, hypothesis.tokens, own)
                 )
         return document_sets
 
-    def _decode(
-        self, batch: Sequence[HopInput], beams: int
-    ) -> Iterator[list[tuple[Sequence[int], float]]]:
-        if not batch:
-            return
-        results = beam_search(
-            self._model,
-            [model_input.ids for model_input in batch],
-            [model_input.constraint for model_input in batch],
-            beam_size=beams,
-            max_length=self._model.max_target,
-            normalise=self._normalise,
+    def _input(
+        self, index: int, claim: str, evidence: Sequence[Sentence], hop: int
+    ) -> HopInput | None:
+        """Return the input of a claim; None if it is not at hop 0 and has no evidence."""
+        sentences = tuple(evidence[:1] if self._variant == "top-1" else evidence) if hop else ()
+        documents = tuple(dict.fromkeys(s.title for s in sentences))[:hop]
+        if hop and not documents:
+            return None
+        count = 0 if self._variant == "not-joint" else len(documents)
+        pairs = [(s.title, s.text) for s in sentences]
+        source = encode_source(
+            self._tokens, "retrieve", claim, pairs, self._model.max_source, count
         )
-        for hypotheses in results:
-            yield [(hypothesis.tokens, hypothesis.score) for hypothesis in hypotheses]
+        constraint: HopConstraint | TitlesConstraint
+        if self._variant == "joint-docs":
+            constraint = TitlesConstraint(self._trie, self._tokens, count + 1)
+        else:
+            identifiers = [(number, s.title) for number, s in enumerate(sentences)]
+            constraint = HopConstraint(self._trie, self._tokens, identifiers, count)
+        kept = documents if self._variant == "not-joint" else ()
+        return HopInput(index, source.ids, constraint, kept)
 
     def _parse(
         self,
@@ -389,19 +363,10 @@ def score_document_sets(sequences: Iterable[ScoredSequence]) -> list[DocumentSet
         if key not in best or sequence.score > best[key].score:
             best[key] = sequence
     document_sets = [
-        DocumentSet((*best[key].kept, best[key].title), log_sum_exp(values))
+        DocumentSet((*best[key].kept, best[key].title), float(np.logaddexp.reduce(values)))
         for key, values in scores.items()
     ]
     return sorted(document_sets, key=lambda s: (-s.score, s.titles))
-
-
-def log_sum_exp(values: Iterable[float]) -> float:
-    """Return ``log(sum(exp(v)))`` without overflow; minus infinity for no values."""
-    scores = list(values)
-    largest = max(scores, default=-math.inf)
-    if largest == -math.inf:
-        return largest
-    return largest + math.log(math.fsum(math.exp(score - largest) for score in scores))
 
 
 class HyperlinkHopRetriever:
@@ -446,20 +411,10 @@ class PerHopRetriever:
     ) -> list[list[DocumentSet]]:
         """Return document sets of size ``hop + 1`` for each claim, best first."""
         found: list[list[DocumentSet]] = [[] for _ in claims]
-        for retriever, at in _by_hop(self._retrievers, hops):
-            sets = retriever.expand(_pick(claims, at), _pick(evidence, at), _pick(hops, at))
-            for index, own in zip(at, sets, strict=True):
-                found[index] = own
+        last = len(self._retrievers) - 1
+        for hop, retriever in enumerate(self._retrievers):
+            at = [index for index, made in enumerate(hops) if min(made, last) == hop]
+            own = [claims[i] for i in at], [evidence[i] for i in at], [hops[i] for i in at]
+            for index, sets in zip(at, retriever.expand(*own) if at else (), strict=True):
+                found[index] = sets
         return found
-
-
-def _pick(values: Sequence[T], at: Sequence[int]) -> list[T]:
-    return [values[index] for index in at]
-
-
-def _by_hop(stages: Sequence[T], hops: Sequence[int]) -> Iterator[tuple[T, list[int]]]:
-    """Yield the stage of each hop with the positions of the claims that are at that hop."""
-    for hop, stage in enumerate(stages):
-        at = [i for i, made in enumerate(hops) if min(made, len(stages) - 1) == hop]
-        if at:
-            yield stage, at

@@ -7,9 +7,7 @@ The cross-encoder reads a claim and all sentences of a document at once, with a 
 from __future__ import annotations
 
 import hashlib
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -125,7 +123,7 @@ class MeanPoolingEncoder:
 
     def _states(self, rows: Sequence[Sequence[int]]) -> Iterator[tuple[int, torch.Tensor]]:
         """Yield the position and the encoder states, (tokens, width), of each input."""
-        for positions in batch_by_length([len(row) for row in rows], self._batch_tokens):
+        for positions in length_batches([len(row) for row in rows], self._batch_tokens):
             ids, mask = pad_batch([rows[position] for position in positions], self._pad)
             hidden = self.model(
                 input_ids=ids.to(self._device), attention_mask=mask.to(self._device)
@@ -134,7 +132,7 @@ class MeanPoolingEncoder:
                 yield position, states[: len(rows[position])]
 
 
-def batch_by_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
+def length_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
     """Group inputs of similar length into batches, because padding costs as much as text.
 
     A batch has at most `budget` padded tokens; a longer input is a batch of its own. Returns the
@@ -202,9 +200,9 @@ class SimilarityReranker:
     """Score sentences, each with its title, by the cosine of their embeddings with the claim's.
 
     From hop 2 on, the claim is embedded together with the evidence chosen so far. The embeddings of
-    sentences do not depend on the claim, so the most recently used ones are cached for later hops,
-    which read mostly the same sentences, and for other claims. Vectors that are stored with the
-    documents are not computed at all; they are rounded, so that scores differ by about 0.0004.
+    sentences do not depend on the claim, so they are cached for later hops, which read mostly the
+    same sentences, and for other claims. Vectors that are stored with the documents are not
+    computed at all; they are rounded, so that scores differ by about 0.0004.
 
     - `stored`: returns the stored unit vectors of sentences, (sentences, width), by the same
       encoder; zero for a sentence without one. None to compute all.
@@ -212,8 +210,7 @@ class SimilarityReranker:
 
     def __init__(self, encoder: MeanPoolingEncoder, stored: StoredVectors | None = None) -> None:
         self._encoder, self._stored = encoder, stored
-        self._cache: OrderedDict[str, torch.Tensor] = OrderedDict()
-        self._lock = threading.Lock()
+        self._cache: dict[str, torch.Tensor] = {}
         # Without the two special tokens. Evidence gets the remaining room.
         self.claim_limits = {"the sentence encoder": encoder.max_tokens - 2}
 
@@ -253,24 +250,21 @@ class SimilarityReranker:
         return {t: v for t, v, known in zip(sentences, vectors, is_stored, strict=True) if known}
 
     def _vectors(
-        self, queries: Sequence[str], texts: Iterable[str]
+        self, queries: Sequence[str], texts: Collection[str]
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """Return the unit vectors of queries, (queries, width), and of each text, (width,)."""
-        with self._lock:
-            cached = {text: self._cache.get(text) for text in texts}
-        missing = [text for text, vector in cached.items() if vector is None]
+        cached = {text: vector for text in texts if (vector := self._cache.get(text)) is not None}
+        missing = [text for text in texts if text not in cached]
         embedded = self._encoder.unit_vectors([*queries, *missing])
-        query_vectors, new = embedded[: len(queries)], embedded[len(queries) :]
         # Cloned, because a cached view would keep the tensor of the whole batch in memory.
-        cached |= {text: vector.clone() for text, vector in zip(missing, new, strict=True)}
-        vectors = {text: vector for text, vector in cached.items() if vector is not None}
-        with self._lock:
-            for text, vector in vectors.items():
-                self._cache[text] = vector
-                self._cache.move_to_end(text)
-            while len(self._cache) > _CACHE_SIZE:
-                self._cache.popitem(last=False)
-        return query_vectors, vectors
+        new = {
+            text: vector.clone()
+            for text, vector in zip(missing, embedded[len(queries) :], strict=True)
+        }
+        if len(self._cache) + len(new) > _CACHE_SIZE:
+            self._cache.clear()
+        self._cache.update(new)
+        return embedded[: len(queries)], cached | new
 
 
 class CombinedReranker:
@@ -420,7 +414,7 @@ class CrossEncoderReranker:
                     )
                 ]
         results: list[list[Sentence]] = [[] for _ in claims]
-        for batch in batch_by_length([len(item.ids) for *_, item in inputs], self._batch_tokens):
+        for batch in length_batches([len(item.ids) for *_, item in inputs], self._batch_tokens):
             logits = self._logits([inputs[i][2].ids for i in batch])
             for row, i in enumerate(batch):
                 number, document, encoder_input = inputs[i]
@@ -493,7 +487,7 @@ class PointwiseReranker:
             for sentence in own
         ]
         scores = [0.0] * len(inputs)
-        for batch in batch_by_length(list(map(len, inputs)), self._batch_tokens):
+        for batch in length_batches(list(map(len, inputs)), self._batch_tokens):
             for i, score in zip(batch, self._scores([inputs[i] for i in batch]), strict=True):
                 scores[i] = score
         values = iter(scores)

@@ -23,9 +23,6 @@ from admiral.retrieval.state import (
     reweighted,
 )
 
-# Larger scores are refused, so that sums and squares of scores stay finite.
-_MAX_SCORE = 1e100
-
 Scored = TypeVar("Scored", Sentence, DocumentSet, ScoredTitle)
 
 
@@ -35,27 +32,19 @@ def checked_scores(stage: str, scored: Iterable[Scored]) -> list[Scored]:
     Entries with a score of minus infinity are left out. NumPy scalars are converted, because JSON
     cannot hold them.
 
-    Raises AdmiralError if a score is not a number, or is infinite or too large.
+    Raises AdmiralError if another score is not finite.
     """
     kept = []
     for entry in scored:
         score = float(entry.score)
-        if abs(score) <= _MAX_SCORE:
+        if math.isfinite(score):
             kept.append(entry if type(entry.score) is float else replace(entry, score=score))
         elif score != -math.inf:
             raise AdmiralError(
-                f"stage {stage!r}: the score of {_name(entry)} is {score}. Return finite scores, "
-                "or minus infinity for entries to leave out."
+                f"stage {stage!r}: a score is {score}, of {entry}. Return finite scores, or minus "
+                "infinity for entries to leave out."
             )
     return kept
-
-
-def _name(entry: Sentence | DocumentSet | ScoredTitle) -> str:
-    if isinstance(entry, DocumentSet):
-        return " + ".join(map(repr, entry.titles))
-    if isinstance(entry, Sentence):
-        return f"sentence {entry.index} of {entry.title!r}"
-    return repr(entry.title)
 
 
 logger = logging.getLogger(__name__)

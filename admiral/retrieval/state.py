@@ -6,6 +6,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeVar
 
 from admiral.kb import KnowledgeBase
@@ -48,11 +49,9 @@ class SentenceSelection:
         terms: Callable[[str], Sequence[str]],
     ) -> None:
         self._document, self._weights, self._terms = document, weights, terms
-        count = len(document.sentences)
-        chosen = {i for start, end in spans for i in range(count)[start:end]}
+        chosen = {i for start, end in spans for i in range(len(document.sentences))[start:end]}
         self._sentences = [i for i in sorted(chosen) if document.sentences[i].strip()]
-        self._whole = len(chosen) == count
-        self._is_ranked = False
+        self._whole = len(chosen) == len(document.sentences)
 
     def __len__(self) -> int:
         return len(self._sentences)
@@ -74,12 +73,9 @@ class SentenceSelection:
         """
         if len(self) <= sentences and (characters is None or self.characters <= characters):
             return
-        if not self._is_ranked:
-            self._sentences = self._ranked()
-            self._is_ranked = True
         kept: list[int] = []
         total = 0
-        for index in self._sentences[:sentences]:
+        for index in self._ranked[:sentences]:
             total += len(self._document.sentences[index])
             if kept and characters is not None and total > characters:
                 break
@@ -96,7 +92,9 @@ class SentenceSelection:
             self._document, sentences=tuple(s if i in kept else "" for i, s in enumerate(given))
         )
 
+    @cached_property
     def _ranked(self) -> list[int]:
+        """All selected sentences, best first, of which the first are kept."""
         document = self._document
         counts = {i: Counter(self._terms(document.sentences[i])) for i in self._sentences}
         lengths = {i: terms.total() for i, terms in counts.items()}

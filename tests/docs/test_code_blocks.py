@@ -27,7 +27,7 @@ LANGUAGES = {"python", "sh", "text", "json", "yaml", "bibtex"}
 OWN_TESTS = ("constraining", "integrations", "knowledge-bases", "models")
 # Commands of the system that need no check.
 SYSTEM = {"cat", "export", "mkdir"}
-SETTINGS = {name: resolve_name(trainer.config) for name, trainer in TRAINERS.items()}
+SETTINGS = {name: resolve_name(trainer.program).settings for name, trainer in TRAINERS.items()}
 OUTPUTS = runnable("text")
 
 

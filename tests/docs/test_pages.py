@@ -19,7 +19,7 @@ from tests.admiral.evaluation.small_runs import answer, pairs
 from tests.docs.code_blocks import GENERATED, OF_EXPERIMENTS, PAGES, ROOT
 from training.cited_pages import EmConfig
 from training.multitask.multitask_settings import TrainConfig
-from training.verification.verifier_settings import VerifierConfig
+from training.verification.verifier_program import VerifierConfig
 
 CHANGELOG = ROOT / "CHANGELOG.md"
 WRITTEN = [page for page in (*PAGES, CHANGELOG) if page != GENERATED]

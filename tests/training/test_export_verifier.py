@@ -39,7 +39,6 @@ def folders(tmp_path_factory):
     arguments = [str(folder / "verifier"), str(folder / "out")]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0, done.output
-    assert "differ from the trained ones by 0.0" in done.output
     return folder / "verifier", folder / "out"
 
 

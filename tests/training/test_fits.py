@@ -35,8 +35,8 @@ from training.data.examples import NOT_ENTAILMENT
 from training.feature_fits import fit_ordinal, linear_score, page_folds
 from training.ranking import fit_document_scorer, ranking_examples
 from training.sufficiency import threshold_at_recall
-from training.verification import POSSIBLE
-from training.verification.example_program import marginal_losses, measure
+from training.verification import POSSIBLE, marginal_losses
+from training.verification.example_program import measure
 
 
 @given(

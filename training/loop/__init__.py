@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -114,8 +113,3 @@ class LoopSettings(Settings):
                 "is 'best', but there is no dev file; give one, or keep the last state"
             )
         return value
-
-
-def values_of(config: LoopSettings, names: Iterable[str]) -> dict[str, Any]:
-    """Return some of the settings by name."""
-    return {name: getattr(config, name) for name in names}

@@ -1,4 +1,4 @@
-"""The files of a run (the model, its log, the state that resumes it), and what it reports.
+"""The files of a run: the model with its card, the log, and the state that resumes it.
 
 The state is stored as safetensors: no pickle is written or read.
 """
@@ -6,27 +6,37 @@ The state is stored as safetensors: no pickle is written or read.
 from __future__ import annotations
 
 import json
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+import platform
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator
-from huggingface_hub import HfApi
+from huggingface_hub import HfApi, ModelCardData
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import nn
-from tqdm import tqdm
 
 from admiral.errors import AdmiralError, first_line
-from admiral.io.progress import stderr_is_terminal
 from admiral.models.checkpoint import is_checkpoint, write_sums
-from admiral.storage.atomic_files import as_os_errors, check_replaceable, replacing_path, staging
+from admiral.storage.atomic_files import (
+    as_os_errors,
+    check_replaceable,
+    replacing_path,
+    sha256_of,
+    staging,
+)
 from training.loop import LoopSettings
+
+_PACKAGES = ("torch", "transformers", "tokenizers", "accelerate")
+#: Settings that are left out of model cards: local paths, and what does not change the weights.
+_OMITTED = {
+    *("base", "dev", "examples", "kb", "out", "pairs", "samples", "start"),
+    *("device", "log_every", "push_to_hub", "save_every", "tracker"),
+}
 
 
 @dataclass
@@ -45,6 +55,37 @@ class TrainingState:
     run: dict[str, Any] = field(default_factory=dict)  # what all parts of the run agree on
 
 
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file that a model was trained or evaluated on."""
+
+    role: str  # its use, such as ``train``
+    name: str  # file name without folder
+    sha256: str  # SHA-256 checksum in hexadecimal
+    holds: Mapping[str, int]  # number of usable samples by kind
+
+    @classmethod
+    def of(cls, role: str, path: Path, holds: Mapping[str, int] | None = None) -> SourceFile:
+        """Return the description of the file at `path`."""
+        return cls(role, path.name, sha256_of(path), holds or {})
+
+    @property
+    def content(self) -> str:
+        """What the file holds, such as ``8 prove, 4 rerank``."""
+        return ", ".join(f"{count:,} {kind}" for kind, count in self.holds.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a program adds to the model card."""
+
+    data: ModelCardData
+    introduction: Sequence[str]
+    files: Sequence[SourceFile]
+    evaluated_on: str
+    trained_on: Sequence[str] = ()  # lines before the table of files
+
+
 class RunFiles:
     """The files of a run: the model in `out`; its state, log and trackers in `out`.run.
 
@@ -55,7 +96,6 @@ class RunFiles:
         self.model = out
         self.folder = out.with_name(f"{out.name}.run")
         self.state = self.folder / "state.safetensors"
-        self.log = self.folder / "log.jsonl"
 
     def check(self, overwrite: bool) -> None:
         """Raise `AdmiralError` if the run would replace anything but a model of its own."""
@@ -78,13 +118,21 @@ class RunFiles:
                 # safetensors makes its files readable by the owner only.
                 path.chmod(readme.stat().st_mode)
 
+    def append_to_log(self, record: Mapping[str, float]) -> None:
+        """Add a line of JSON to the log."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "log.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+
 
 def open_state(
     run: RunFiles, overwrite: bool, fixed: Mapping[str, Any], selection: Mapping[str, Any]
 ) -> TrainingState:
     """Return the progress of the saved run, or of a new one; see `Program` for the mappings."""
     state = TrainingState(run=dict(fixed))
-    if run.state.exists() and not overwrite:
+    if overwrite:
+        (run.folder / "log.jsonl").unlink(missing_ok=True)
+    elif run.state.exists():
         try:
             with safe_open(str(run.state), framework="pt") as saved:
                 state = TrainingState(**json.loads(saved.metadata()["progress"]))
@@ -111,7 +159,7 @@ def save_state(
 ) -> None:
     """Write trained weights, AdamW's moments and the progress of a run; no pickle is written."""
     tensors: dict[str, torch.Tensor] = {}
-    for name, value in _trained(module):
+    for name, value in _trained(module).items():
         named = {"weight": value, **optimizer.state.get(value, {})}
         tensors |= {f"{k}/{name}": v.detach().cpu().contiguous() for k, v in named.items()}
     try:
@@ -130,7 +178,7 @@ def load_state(path: Path, module: nn.Module, optimizer: torch.optim.Optimizer) 
     try:
         with safe_open(str(path), framework="pt") as saved, torch.no_grad():
             names = set(saved.keys())
-            for name, value in _trained(module):
+            for name, value in _trained(module).items():
                 value.copy_(saved.get_tensor(f"weight/{name}"))
                 keys = [key for key in _MOMENTS if f"{key}/{name}" in names]
                 # Fused AdamW keeps its step counter on the device of the weights.
@@ -143,75 +191,46 @@ def load_state(path: Path, module: nn.Module, optimizer: torch.optim.Optimizer) 
         ) from error
 
 
-def _trained(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
-    """Yield the parameters that are trained; frozen ones are those of the initial model."""
-    return ((name, value) for name, value in module.named_parameters() if value.requires_grad)
+def _trained(module: nn.Module) -> dict[str, nn.Parameter]:
+    """Return the parameters that are trained; frozen ones are those of the initial model."""
+    return {name: value for name, value in module.named_parameters() if value.requires_grad}
 
 
-class Reporter:
-    """Shows losses and metrics on the main process, and writes them to the log and to trackers."""
+def render_card(card: Card, config: LoopSettings, state: TrainingState, devices: str) -> str:
+    """Return a model card as Markdown with a YAML header."""
+    versions = [("Python", platform.python_version())] + [(p, version(p)) for p in _PACKAGES]
+    settings = [(k, str(v)) for k, v in config.model_dump().items() if k not in _OMITTED]
+    scores = ["It was not evaluated while it was trained."]
+    if state.metrics:
+        values = [(name, f"{value:.4f}") for name, value in state.metrics.items()]
+        scores = [
+            f"After {state.measured} steps, {card.evaluated_on}:",
+            *("", *markdown_table(("metric", "value"), values)),
+        ]
+    lines = [
+        *("---", card.data.to_yaml(), "---", ""),
+        *(f"# {Path(config.out).name}", "", *card.introduction, ""),
+        *("## Trained on", "", *card.trained_on),
+        *markdown_table(
+            ("file", "for", "holds", "sha256"),
+            [(file.name, file.role, file.content, file.sha256) for file in card.files],
+        ),
+        "",
+        f"{state.step} of {config.steps} steps in {state.seconds / 60:.0f} minutes, by {devices}.",
+        *("", "## Scores", "", *scores, ""),
+        *("## Settings", "", *markdown_table(("setting", "value"), settings)),
+        *("", "## Versions", "", *markdown_table(("package", "version"), versions), ""),
+    ]
+    return "\n".join(lines)
 
-    def __init__(
-        self, accelerator: Accelerator, run: RunFiles, config: LoopSettings, step: int
-    ) -> None:
-        self._accelerator, self._log_file, self._steps = accelerator, run.log, config.steps
-        self._last = (step, time.monotonic())
-        self._is_main = accelerator.is_main_process
-        hidden = not (self._is_main and stderr_is_terminal())
-        self._bar = tqdm(
-            initial=step, total=config.steps, unit=" steps", file=sys.stderr, disable=hidden
-        )
-        self._resumed: int | None = step
-        if accelerator.log_with:
-            options = {"tensorboard": {"purge_step": step + 1}}
-            accelerator.init_trackers("admiral", dict(vars(config)), options)
 
-    def close(self) -> None:
-        """Close the progress bar."""
-        self._bar.close()
-
-    def advance(self) -> None:
-        """Advance the progress bar by a step."""
-        self._bar.update()
-
-    def losses(self, step: int, means: dict[str, float], rate: float, norm: float) -> None:
-        """Report mean losses, a learning rate and the norm of the last gradient."""
-        before, since = self._last
-        self._last = step, time.monotonic()
-        seconds = (self._last[1] - since) / max(step - before, 1)
-        shown = ", ".join(f"{name} {value:.4f}" for name, value in means.items())
-        self.line(f"step {step} of {self._steps}: {shown}, {seconds:.2f} s a step")
-        self._log(step, {**means, "learning_rate": rate, "grad_norm": norm})
-
-    def metrics(self, step: int, values: dict[str, float], kept: bool) -> None:
-        """Report the metrics of an evaluation and whether its model is kept."""
-        shown = ", ".join(f"{name} {value:.4f}" for name, value in values.items())
-        self.line(f"step {step}, evaluated: {shown}{', kept' if kept else ''}")
-        self._log(step, {f"dev/{name}": value for name, value in values.items()})
-        self._last = step, time.monotonic()  # the seconds of a step are without evaluation
-
-    def line(self, text: str) -> None:
-        """Print a line on standard error, above the progress bar if there is one."""
-        if self._is_main:
-            tqdm.write(text, file=sys.stderr)
-
-    def _log(self, step: int, values: dict[str, float]) -> None:
-        if self._is_main:
-            if self._resumed is not None:
-                self._drop_after(self._resumed)
-                self._resumed = None
-            with self._log_file.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"step": step, **values}) + "\n")
-        if self._accelerator.log_with:
-            self._accelerator.log(values, step=step)
-
-    def _drop_after(self, step: int) -> None:
-        """Drop records of steps that are done again, and one that was cut off."""
-        self._log_file.parent.mkdir(parents=True, exist_ok=True)
-        log = self._log_file.read_text("utf-8") if self._log_file.exists() else ""
-        whole = [line for line in log.splitlines(True) if line.endswith("\n")]
-        kept = [line for line in whole if json.loads(line)["step"] <= step]
-        self._log_file.write_text("".join(kept), "utf-8")
+def markdown_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return the lines of a table in Markdown."""
+    return [
+        f"| {' | '.join(head)} |",
+        "|" + "---|" * len(head),
+        *(f"| {' | '.join(row)} |" for row in rows),
+    ]
 
 
 def push(model: Path, name: str, api: HfApi | None = None) -> None:

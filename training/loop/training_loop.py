@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import signal
-import threading
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
-from accelerate import Accelerator
+from accelerate import Accelerator, DistributedDataParallelKwargs
 from accelerate.tracking import get_available_trackers
-from torch import distributed, nn
+from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import (
     get_constant_schedule_with_warmup,
@@ -35,12 +35,13 @@ from transformers import (
 from admiral.errors import AdmiralError
 from training.loop import LoopSettings
 from training.loop.run_files import (
-    Reporter,
+    Card,
     RunFiles,
     TrainingState,
     load_state,
     open_state,
     push,
+    render_card,
     save_state,
 )
 
@@ -54,10 +55,11 @@ _SCHEDULES: dict[str, Callable[..., LambdaLR]] = {
 class Program(ABC):
     """What a training program adds to the loop: a model with its loss, batches, and measures."""
 
+    settings: ClassVar[type[LoopSettings]]
     product: ClassVar[str]  # what is trained, for messages
     loss_kinds: ClassVar[tuple[str, ...]]  # names of the losses
     # number of the optimiser's parameter group whose learning rate is logged
-    reported_group: ClassVar[int]
+    reported_group: ClassVar[int] = 0
 
     start: Path  # directory of the initial model
     module: nn.Module  # the model with its loss: ``module(batch)`` is the mean loss of a batch
@@ -66,6 +68,7 @@ class Program(ABC):
     fixed: Mapping[str, Any]  # settings and checksums that all parts of a run must agree on
     selection: Mapping[str, Any]  # settings and checksums that decide which state is best
     summary: str  # the training data in words, without a full stop
+    card: Card
 
     @abstractmethod
     def batches(self) -> Iterator[Sequence[Any]]:
@@ -82,10 +85,6 @@ class Program(ABC):
     @abstractmethod
     def measure(self) -> dict[str, float]:
         """Return the metrics of the current weights, among them `loss` and `best_metric`."""
-
-    @abstractmethod
-    def card(self, state: TrainingState, devices: str) -> str:
-        """Return the model card; `devices` describes the devices of the run."""
 
     @abstractmethod
     def write(self, folder: Path, dtype: torch.dtype) -> None:
@@ -109,7 +108,8 @@ def run_training(
     that were saved earlier are intact.
     """
     run = RunFiles(Path(config.out))
-    with ExitStack() as stack, StopRequest(config.minutes).on_signals() as stop:
+    deadline = time.monotonic() + 60 * config.minutes if config.minutes else math.inf
+    with ExitStack() as stack, stop_signals() as received:
         accelerator = open_accelerator(config, run.folder)
         run.check(overwrite)
         program = open_program(accelerator, stack)
@@ -118,12 +118,17 @@ def run_training(
                 f"{run.model}: is also `start`, which the run needs to resume. Choose another `out`"
             )
         state = open_state(run, overwrite, program.fixed, program.selection)
-        finished = train(config, accelerator, program, run, state, stop)
+
+        def stop_wanted() -> bool:
+            return bool(received) or time.monotonic() >= deadline
+
+        train(config, accelerator, program, run, state, stop_wanted)
+        finished = state.step >= config.steps
         if finished and config.push_to_hub and accelerator.is_main_process:
             push(run.model, config.push_to_hub)
     accelerator.end_training()
-    if stop.signal is not None and not finished:
-        raise SystemExit(128 + stop.signal)
+    if received and not finished:
+        raise SystemExit(128 + received[0])
 
 
 def train(
@@ -132,56 +137,71 @@ def train(
     program: Program,
     run: RunFiles,
     state: TrainingState,
-    stop: StopRequest,
-) -> bool:
-    """Train to the last step, or until a stop is requested; return whether it is finished."""
+    stop_wanted: Callable[[], bool],
+) -> None:
+    """Train to the last step, or until a stop is wanted."""
     device, is_main = accelerator.device, accelerator.is_main_process
     module = program.module.to(device)
-    parameters = [p for p in module.parameters() if p.requires_grad]
     adamw = torch.optim.AdamW(list(program.groups), weight_decay=config.weight_decay, fused=True)
     if state.step:
         load_state(run.state, module, adamw)
-    optimizer = accelerator.prepare_optimizer(adamw)
+    model, optimizer = accelerator.prepare(module, adamw)
     scheduler = build_scheduler(adamw, config, state.step)
-    report = Reporter(accelerator, run, config, state.step)
-    resumed = f"; continuing after step {state.step}" if state.step else ""
-    report.line(f"{program.summary}; {describe_devices(accelerator)}{resumed}")
-    # Sums and counts of the losses since the last log line. They stay on the device, so that the
-    # host does not wait for it.
-    losses = torch.zeros(len(program.loss_kinds), 2, device=device)
-    first = state.position + accelerator.process_index
-    own = islice(enumerate(program.batches()), first, None, accelerator.num_processes)
-    batches = _ahead((position, program.collate(items)) for position, items in own)
+    accelerator.init_trackers(
+        "admiral", dict(vars(config)), {"tensorboard": {"purge_step": state.step + 1}}
+    )
+
+    def report(text: str, values: Mapping[str, float] | None = None) -> None:
+        """Print a line, and write values to the log and to trackers."""
+        if is_main:
+            print(text, file=sys.stderr)
+        if values:
+            if is_main:
+                run.append_to_log({"step": state.step, **values})
+            accelerator.log(values, step=state.step)
 
     def publish() -> None:
         if is_main:
-            card = program.card(state, describe_devices(accelerator))
+            card = render_card(program.card, config, state, describe_devices(accelerator))
             dtype = torch.float16 if config.export == "fp16" else torch.float32
             run.publish(lambda folder: program.write(folder, dtype), card)
 
-    module.train()
+    resumed = f"; continuing after step {state.step}" if state.step else ""
+    report(f"{program.summary}; {describe_devices(accelerator)}{resumed}")
+    # Sums and counts of the losses since the last log line. They stay on the device, so that the
+    # host does not wait for it.
+    losses = torch.zeros(len(program.loss_kinds), 2, device=device)
+    logged = (state.step, state.seconds)
+    first = state.position + accelerator.process_index
+    own = islice(enumerate(program.batches()), first, None, accelerator.num_processes)
+    batches = _ahead((position, program.collate(items)) for position, items in own)
+    model.train()
     stopping = False
-    with closing(batches), closing(report):
+    with closing(batches):
         while state.step < config.steps and not stopping:
             began = time.monotonic()
             for position, batch in islice(batches, config.gradient_accumulation_steps):
                 # The position seeds all randomness of a pass, whichever process runs it.
                 torch.manual_seed(config.seed * 1_000_003 + position)
-                with accelerator.autocast():
-                    loss = module(moved(batch, device))
-                accelerator.backward(loss / config.gradient_accumulation_steps)
+                with accelerator.accumulate(model):
+                    loss = model(moved(batch, device))
+                    accelerator.backward(loss)
                 row = losses[program.loss_kinds.index(program.kind(batch))]
                 row += torch.stack((loss.detach().float(), torch.ones_like(row[0])))
-            stopping = average_gradients(parameters, stop.wanted)
             # With an infinite limit the norm is measured and nothing is clipped.
-            norm = accelerator.clip_grad_norm_(parameters, config.max_grad_norm or math.inf)
+            norm = accelerator.clip_grad_norm_(
+                module.parameters(), config.max_grad_norm or math.inf
+            )
             optimizer.step()
             scheduler.step()
             optimizer.zero_grad()
+            stopping = stop_wanted()
+            if accelerator.num_processes > 1:  # if one stops, all do
+                flag = torch.tensor(float(stopping), device=device)
+                stopping = bool(accelerator.reduce(flag))
             state.step += 1
             state.position += config.gradient_accumulation_steps * accelerator.num_processes
             state.seconds += time.monotonic() - began
-            report.advance()
 
             last = state.step == config.steps
             # Saving after the first step shows early that there is enough disk space.
@@ -198,7 +218,12 @@ def train(
                 named = zip(program.loss_kinds, sums, strict=True)
                 means = {name: total / count for name, (total, count) in named if count}
                 rate = float(scheduler.get_last_lr()[program.reported_group])
-                report.losses(state.step, means, rate, float(norm))
+                seconds = (state.seconds - logged[1]) / (state.step - logged[0])
+                report(
+                    f"step {state.step} of {config.steps}: {_shown(means)}, {seconds:.2f} s a step",
+                    {**means, "learning_rate": rate, "grad_norm": float(norm)},
+                )
+                logged = (state.step, state.seconds)
                 losses.zero_()
             due = config.eval_every and state.step % config.eval_every == 0
             if config.dev and (last or due):
@@ -214,55 +239,38 @@ def train(
                 kept = is_best and config.keep == "best"
                 if kept:
                     publish()
-                report.metrics(state.step, values, kept)
+                report(
+                    f"step {state.step}, evaluated: {_shown(values)}{', kept' if kept else ''}",
+                    {f"dev/{name}": value for name, value in values.items()},
+                )
             if saving and is_main:
                 save_state(run.state, module, adamw, state)
-        finished = state.step >= config.steps
-        if config.keep == "last":
-            publish()
-        elif finished and not run.model.exists():
-            raise AdmiralError(
-                f"{run.model}: is missing, and only the run's last state is saved. Use --set "
-                "keep=last to export that state, or --overwrite to train again."
-            )
-        report.line(
-            f"finished; the {program.product} is {run.model}"
-            if finished
-            else f"stopped after step {state.step}; the same command continues"
+    finished = state.step >= config.steps
+    if config.keep == "last":
+        publish()
+    elif finished and not run.model.exists():
+        raise AdmiralError(
+            f"{run.model}: is missing, and only the run's last state is saved. Use --set "
+            "keep=last to export that state, or --overwrite to train again."
         )
-    return finished
+    report(
+        f"finished; the {program.product} is {run.model}"
+        if finished
+        else f"stopped after step {state.step}; the same command continues"
+    )
+
+
+def _shown(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.4f}" for name, value in values.items())
 
 
 def build_scheduler(optimizer: torch.optim.Optimizer, config: LoopSettings, step: int) -> LambdaLR:
     """Return the learning rate schedule of transformers that the settings name, after `step`."""
     for group in optimizer.param_groups:
         group["initial_lr"] = group["lr"]
-    options = {"num_warmup_steps": config.warmup_steps, "last_epoch": step - 1}
-    if config.lr_schedule != "constant":
-        options["num_training_steps"] = config.steps
-    return _SCHEDULES[config.lr_schedule](optimizer, **options)
-
-
-def average_gradients(parameters: Sequence[nn.Parameter], stop: bool) -> bool:
-    """Average the gradients over all processes, and return whether any process wants to stop.
-
-    DistributedDataParallel needs every process to use the same parameters; ours may train on
-    different tasks in one step. A parameter that no process used keeps no gradient, so that the
-    optimiser skips it as it does with a single process.
-    """
-    if not distributed.is_initialized():
-        return stop
-    flags = [*(p.grad is not None for p in parameters), stop]
-    shared = torch.tensor(flags, dtype=torch.int32, device=parameters[0].device)
-    distributed.all_reduce(shared, distributed.ReduceOp.MAX)
-    *used, stop = shared.bool().tolist()
-    for parameter, is_used in zip(parameters, used, strict=True):
-        if is_used:
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
-            distributed.all_reduce(parameter.grad)
-            parameter.grad /= distributed.get_world_size()
-    return stop
+    options = {} if config.lr_schedule == "constant" else {"num_training_steps": config.steps}
+    schedule = _SCHEDULES[config.lr_schedule]
+    return schedule(optimizer, config.warmup_steps, last_epoch=step - 1, **options)
 
 
 def _ahead(batches: Iterator[Any]) -> Generator[Any]:
@@ -290,44 +298,21 @@ def parameter_groups(
     return [{"params": list(encoder), "lr": encoder_rate}, {"params": others, "lr": other_rate}]
 
 
-class StopRequest:
-    """Whether to stop after the current step: at a time limit, on SIGTERM or on Ctrl-C.
+@contextmanager
+def stop_signals() -> Iterator[list[int]]:
+    """Collect SIGTERM and Ctrl-C in a list; a second one ends the program at once."""
+    received: list[int] = []
 
-    A second signal ends the program at once.
-    """
+    def handle(number: int, _: object) -> None:
+        received.append(number)
+        signal.signal(number, signal.SIG_DFL)
 
-    def __init__(self, minutes: float) -> None:
-        self._deadline = time.monotonic() + 60 * minutes if minutes else math.inf
-        self.signal: int | None = None
-
-    @property
-    def wanted(self) -> bool:
-        """Whether a stop is requested."""
-        return self.signal is not None or time.monotonic() >= self._deadline
-
-    @contextmanager
-    def on_signals(self) -> Iterator[StopRequest]:
-        """Handle signals in the block."""
-        if threading.current_thread() is not threading.main_thread():
-            yield self
-            return
-        handled = (signal.SIGTERM, signal.SIGINT)
-        before = {number: signal.getsignal(number) for number in handled}
-
-        def restore() -> None:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-        def handle(number: int, _: object) -> None:
-            self.signal = number
-            restore()
-
-        for number in handled:
-            signal.signal(number, handle)
-        try:
-            yield self
-        finally:
-            restore()
+    handlers = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield received
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def open_accelerator(config: LoopSettings, folder: Path) -> Accelerator:
@@ -345,8 +330,11 @@ def open_accelerator(config: LoopSettings, folder: Path) -> Accelerator:
         # Otherwise accelerate lets processes that were launched for CPUs train separately.
         cpu=config.device == "cpu" or not torch.accelerator.is_available(),
         mixed_precision="no" if config.precision == "fp32" else config.precision,
+        gradient_accumulation_steps=config.gradient_accumulation_steps,
         log_with=names or None,
         project_dir=folder,
+        # Processes may train on different tasks in a step.
+        kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
     )
     if config.precision != "fp32" and accelerator.device.type == "cuda":
         torch.set_float32_matmul_precision("high")  # for products that autocast leaves in fp32

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import torch
@@ -31,7 +30,7 @@ from admiral.models.checkpoint import (
     load_head,
     load_seq2seq,
     locate_checkpoint,
-    read_seq2seq_config,
+    read_config,
 )
 from admiral.requirements import MODELS
 from proofs.generation.proof_grammar import missing_proof_marks
@@ -63,13 +62,11 @@ def open_initial_checkpoint(config: TrainConfig, tasks: tuple[str, ...]) -> Init
     New parameters, such as embeddings of added tokens and the reranking head, are initialised with
     the seed of the run.
 
-    Raises AdmiralError if it is missing or damaged, has another architecture, or a tokenizer of
-    another model.
+    Raises AdmiralError if it is missing or damaged, or has another architecture.
     """
     path = _directory(config.start)
     model = load_seq2seq(path, **_dropout(path, config))
     tokenizer = open_tokenizer(path)
-    _check_tokenizer(path, model, tokenizer)
     torch.manual_seed(config.seed)
     _add_markers(path, model, tokenizer, tasks, config.markers)
     longest = max(config.max_source, config.max_target)
@@ -104,28 +101,9 @@ def _directory(name: str) -> Path:
         ) from error
 
 
-def _check_tokenizer(
-    path: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast
-) -> None:
-    rows = _embedding_rows(model)
-    largest = max(tokenizer.get_vocab().values())
-    if largest >= rows:
-        raise AdmiralError(
-            f"{path}: its tokenizer has ids up to {largest}, its model only {rows} embeddings. "
-            "Use the tokenizer of the model."
-        )
-    for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
-        ours, theirs = getattr(tokenizer, name), getattr(model.config, name, None)
-        if ours != theirs:
-            raise AdmiralError(
-                f"{path}: {name} is {ours} in its tokenizer, but {theirs} in its config.json. "
-                "Use the tokenizer of the model."
-            )
-
-
 def _dropout(path: Path, config: TrainConfig) -> dict[str, float]:
     """Return the fields of the model's configuration for the dropout of the settings."""
-    if read_seq2seq_config(path).model_type == "bart":
+    if read_config(path).model_type == "bart":
         return {"dropout": config.dropout, "attention_dropout": config.attention_dropout}
     if config.attention_dropout != config.dropout:
         raise AdmiralError(
@@ -146,8 +124,6 @@ def _add_markers(
     vocabulary = tokenizer.get_vocab()
     missing = [marker for marker in MARKERS if marker not in vocabulary]
     missing_marks = missing_proof_marks(SafeTokenizer(tokenizer))
-    if not missing and not missing_marks:
-        return
     if not wanted:
         if missing and len(tasks) > 1:
             raise AdmiralError(
@@ -162,89 +138,30 @@ def _add_markers(
         return
     added = [AddedToken(m, special=True, normalized=False) for m in (*missing, *missing_marks)]
     tokenizer.add_tokens(added, True)
-    if len(tokenizer) > _embedding_rows(model):
-        with quiet_transformers():
-            _resize(model, len(tokenizer))
-
-
-def _embedding_rows(model: PreTrainedModel) -> int:
-    """Return the number of tokens that a model has embeddings for."""
     embeddings: Any = model.get_input_embeddings()
-    return int(embeddings.num_embeddings)
-
-
-def _resize(model: PreTrainedModel, size: int) -> None:
-    """Add rows to the embeddings of a model, which stay apart if they are."""
-    tied = model.config.tie_word_embeddings
-    model.config.tie_word_embeddings = tied and not has_output_embedding(model)
-    model.resize_token_embeddings(size, mean_resizing=False)
-    model.config.tie_word_embeddings = tied
+    if len(tokenizer) > embeddings.num_embeddings:
+        # The embeddings of the output stay apart if they are.
+        tied = model.config.tie_word_embeddings
+        model.config.tie_word_embeddings = tied and not has_output_embedding(model)
+        with quiet_transformers():
+            model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+        model.config.tie_word_embeddings = tied
 
 
 _HEADS = 4  # guided heads of the last layer; the others are free
 
 
-class GuidedAttention:
-    """Record queries and keys of the last cross-attention, and compute the loss on its weights.
+def guided_attention_loss(attention: torch.Tensor, copies: torch.Tensor) -> torch.Tensor:
+    """Return the mean negative log of the attention mass on the aligned source positions.
 
-    Use it as a context manager around the forward pass, then call `loss`.
+    - `attention`: weights of the cross-attention, (batch, heads, target, source).
+    - `copies`: shape (batch, target, source), bool: source positions aligned with each target
+      token.
     """
-
-    def __init__(self, model: PreTrainedModel) -> None:
-        decoder: Any = model.get_decoder()
-        if model.config.model_type == "bart":
-            attention = decoder.layers[-1].encoder_attn
-            self._projections = (attention.q_proj, attention.k_proj)
-            self._width, heads = attention.head_dim, attention.num_heads
-            self._scale = self._width**-0.5
-        else:
-            attention = decoder.block[-1].layer[1].EncDecAttention
-            self._projections = (attention.q, attention.k)
-            self._width, heads = attention.key_value_proj_dim, attention.n_heads
-            self._scale = 1.0
-        self._count = min(_HEADS, heads)
-        self._outputs: dict[nn.Module, torch.Tensor] = {}
-
-    def __enter__(self) -> GuidedAttention:
-        self._outputs.clear()
-        self._handles = [p.register_forward_hook(self._record) for p in self._projections]
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for handle in self._handles:
-            handle.remove()
-
-    def _record(self, module: nn.Module, _: object, output: torch.Tensor) -> None:
-        self._outputs[module] = output
-
-    def loss(self, mask: torch.Tensor, copies: torch.Tensor) -> torch.Tensor:
-        """Return the mean negative log of the attention mass on the aligned source positions.
-
-        - `mask`: shape (batch, source), 1 where there is a token.
-        - `copies`: shape (batch, target, source), bool: source positions aligned with each target
-          token.
-        """
-        query, key = (self._heads(self._outputs[p]) for p in self._projections)
-        scores = query @ key.transpose(-1, -2) * self._scale
-        logs = scores.masked_fill(mask[:, None, None] == 0, -torch.inf).log_softmax(-1)
-        copied = copies.any(-1)
-        # Without an alignment all attention counts, which avoids a log of zero; masked below.
-        aligned = (copies | ~copied[..., None])[:, None]
-        mass = logs.masked_fill(~aligned, -torch.inf).logsumexp(-1)
-        total = -mass.masked_fill(~copied[:, None], 0.0).sum()
-        loss: torch.Tensor = total / (copied.sum().clamp(min=1) * self._count)
-        return loss
-
-    def _heads(self, states: torch.Tensor) -> torch.Tensor:
-        """Map (batch, length, width) to (batch, guided heads, length, head width)."""
-        guided = states[..., : self._count * self._width].float()
-        heads = guided.view(*guided.shape[:-1], self._count, self._width)
-        return heads.transpose(1, 2)
+    mass = (attention[:, :_HEADS].float() * copies[:, None]).sum(-1)
+    taught = mass > 0  # no position is aligned, or dropout has left none
+    total = -mass.where(taught, 1.0).log().sum()
+    return total / taught.sum().clamp(min=1)
 
 
 def vocabulary_logits(model: Any, states: torch.Tensor) -> torch.Tensor:
@@ -307,16 +224,16 @@ class MultiTaskModel(nn.Module):
         hidden = self.model.get_encoder()(
             input_ids=batch.input_ids, attention_mask=batch.attention_mask
         ).last_hidden_state
-        mask = batch.attention_mask[batch.owners]
-        with GuidedAttention(self.model) as guided_attention:
-            states = self.model.get_decoder()(
-                input_ids=batch.decoder_ids,
-                encoder_hidden_states=hidden[batch.owners],
-                encoder_attention_mask=mask,
-                use_cache=False,
-            ).last_hidden_state
+        guided = bool(self._attention_loss_weight) and bool(batch.copies.any())
+        output = self.model.get_decoder()(
+            input_ids=batch.decoder_ids,
+            encoder_hidden_states=hidden[batch.owners],
+            encoder_attention_mask=batch.attention_mask[batch.owners],
+            use_cache=False,
+            output_attentions=guided,
+        )
         real = batch.labels != IGNORED
-        logits = vocabulary_logits(self.model, states[real])
+        logits = vocabulary_logits(self.model, output.last_hidden_state[real])
         losses = F.cross_entropy(
             logits.float(),
             batch.labels[real],
@@ -331,8 +248,8 @@ class MultiTaskModel(nn.Module):
         scores[batch.owners, place] = -sequences
         tokens = (real.sum(1) / counts[batch.owners]).sum()
         loss = -scores.logsumexp(1).sum() / tokens
-        if self._attention_loss_weight and batch.copies.any():
-            attention = guided_attention.loss(mask, batch.copies)
+        if guided:
+            attention = guided_attention_loss(output.cross_attentions[-1], batch.copies)
             loss = loss + self._attention_loss_weight * attention
         return loss
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,9 +26,7 @@ from admiral.retrieval.hop_retriever import TrieHopRetriever
 from admiral.retrieval.rerankers import CrossEncoderReranker, PointwiseReranker
 from proofs.generation import ProofGenerator
 from training.data.samples import ProveSample, RerankSample, RetrieveSample, Sample
-from training.loop import values_of
-from training.loop.model_card import SourceFile, markdown_table, render_card
-from training.loop.run_files import TrainingState
+from training.loop.run_files import Card, SourceFile
 from training.loop.training_loop import Program, moved, parameter_groups
 from training.multitask.multitask_model import (
     InitialCheckpoint,
@@ -39,13 +38,11 @@ from training.multitask.sample_batches import (
     KINDS,
     Batch,
     Examples,
+    SequenceBatch,
     TrainingSet,
-    batches_of,
     collate,
-    kind_of,
     one_epoch,
     read_training_set,
-    subsample,
 )
 from trie import Seq2Seq
 
@@ -71,26 +68,27 @@ class Evaluator:
         config: TrainConfig,
         share: tuple[int, int] = (0, 1),
     ) -> None:
-        self._start, self._kb, self._config = start, kb, config
-        retrieve = [s for s in samples if isinstance(s, RetrieveSample) and self._is_findable(s)]
-        rerank = [s for s in samples if isinstance(s, RerankSample)]
-        prove = [s for s in samples if isinstance(s, ProveSample)]
-        if kb is not None and not retrieve:
-            raise AdmiralError(
-                f"{config.dev}: none of its titles is in the knowledge base {config.kb!r}. "
-                "Set kb to the one that the samples were built from."
-            )
-        self._tasks = {"retrieve": bool(retrieve), "rerank": bool(rerank), "prove": bool(prove)}
-        self._retrieve = retrieve[share[0] :: share[1]]
-        self._rerank = rerank[share[0] :: share[1]]
-        self._prove = prove[share[0] :: share[1]]
+        self._start, self._kb, self._config, self._share = start, kb, config, share
+        self._samples: dict[str, list[Any]] = {
+            task: [sample for sample in samples if sample.task == task] for task in METRICS
+        }
+        if kb is not None:
+            found = [
+                sample
+                for sample in self._samples["retrieve"]
+                if all(kb.row(target.title) is not None for target in sample.targets())
+            ]
+            if not found:
+                raise AdmiralError(
+                    f"{config.dev}: none of its titles is in the knowledge base {config.kb!r}. "
+                    "Set kb to the one that the samples were built from."
+                )
+            self._samples["retrieve"] = found
 
     @property
     def names(self) -> list[str]:
         """The metrics that the samples can measure."""
-        return [
-            name for task, measured in self._tasks.items() if measured for name in METRICS[task]
-        ]
+        return [name for task, own in self._samples.items() if own for name in METRICS[task]]
 
     def sums(self) -> MetricSums:
         """Return sums and counts of the metrics over the samples of this process."""
@@ -100,27 +98,24 @@ class Evaluator:
             trained = copy.deepcopy(trained)
         model = Seq2Seq(trained, dtype)
         sums: MetricSums = {}
-        if self._tasks["retrieve"] and self._kb is not None:
-            sums |= self._retrieved(model, self._kb)
-        if self._tasks["rerank"]:
-            sums |= self._reranked(model)
-        if self._tasks["prove"]:
-            sums |= self._proved(model)
+        measures: dict[str, Callable[[Seq2Seq, Any], MetricSums]] = {
+            "retrieve": self._retrieved,
+            "rerank": self._reranked,
+            "prove": self._proved,
+        }
+        for task, samples in self._samples.items():
+            if samples:
+                sums |= measures[task](model, samples[self._share[0] :: self._share[1]])
         return sums
 
-    def _is_findable(self, sample: RetrieveSample) -> bool:
-        kb = self._kb
-        return kb is not None and all(
-            kb.row(target.title) is not None for target in sample.targets()
-        )
-
-    def _retrieved(self, model: Seq2Seq, kb: KnowledgeBase) -> MetricSums:
+    def _retrieved(self, model: Seq2Seq, samples: Sequence[RetrieveSample]) -> MetricSums:
         """Measure whether a gold document set is first, among the first five, or in the beams.
 
         Every set that a valid target stands for is gold. `retrieve_mass` is the summed probability
         of all sets in the beams.
         """
-        tokens, beams = self._start.tokens, self._config.eval_beams
+        tokens, beams, kb = self._start.tokens, self._config.eval_beams, self._kb
+        assert kb is not None
         variant = "joint-docs" if self._config.target == "titles" else "ours"
         retriever = TrieHopRetriever(
             model,
@@ -133,7 +128,7 @@ class Evaluator:
         )
         ranks: list[int | None] = []
         mass = 0.0
-        for batch in _batches(self._retrieve):
+        for batch in _batches(samples):
             evidence = [
                 [Sentence(t, n, text, 0.0) for n, (t, text) in enumerate(s.evidence)] for s in batch
             ]
@@ -147,21 +142,21 @@ class Evaluator:
                 gold_ranks = (rank for rank, s in enumerate(sets) if frozenset(s.titles) in gold)
                 ranks.append(next(gold_ranks, None))
                 mass += sum(math.exp(document_set.score) for document_set in sets)
-        count = len(ranks)
+        found = [rank for rank in ranks if rank is not None]
         return {
-            "retrieve_top1": (sum(rank == 0 for rank in ranks), count),
-            "retrieve_top5": (sum(rank is not None and rank < 5 for rank in ranks), count),
-            "retrieve_found": (sum(rank is not None for rank in ranks), count),
-            "retrieve_mass": (mass, count),
+            "retrieve_top1": (found.count(0), len(ranks)),
+            "retrieve_top5": (sum(rank < 5 for rank in found), len(ranks)),
+            "retrieve_found": (len(found), len(ranks)),
+            "retrieve_mass": (mass, len(ranks)),
         }
 
-    def _reranked(self, model: Seq2Seq) -> MetricSums:
+    def _reranked(self, model: Seq2Seq, samples: Sequence[RerankSample]) -> MetricSums:
         """Measure the reciprocal rank of the first gold sentence, and recall at 5."""
         start = self._start
         kind = PointwiseReranker if start.head is None else CrossEncoderReranker
         reranker = kind(Checkpoint(start.path, model, start.tokens, start.head))
         reciprocal = recall = 0.0
-        for batch in _batches(self._rerank):
+        for batch in _batches(samples):
             rankings = reranker.score(
                 [s.claim for s in batch],
                 [[Document(d.title, d.sentences) for d in s.documents] for s in batch],
@@ -172,10 +167,9 @@ class Evaluator:
                 ranks = [rank for rank, s in enumerate(ranking) if (s.title, s.index) in gold]
                 reciprocal += 1 / (ranks[0] + 1) if ranks else 0.0
                 recall += sum(rank < 5 for rank in ranks) / len(gold) if gold else 0.0
-        count = len(self._rerank)
-        return {"rerank_mrr": (reciprocal, count), "rerank_recall5": (recall, count)}
+        return {"rerank_mrr": (reciprocal, len(samples)), "rerank_recall5": (recall, len(samples))}
 
-    def _proved(self, model: Seq2Seq) -> MetricSums:
+    def _proved(self, model: Seq2Seq, samples: Sequence[ProveSample]) -> MetricSums:
         """Compare generated proofs with annotated ones; "insufficient" is the positive class.
 
         A claim for which no proof can be generated counts as insufficient.
@@ -183,42 +177,20 @@ class Evaluator:
         generator = ProofGenerator(
             model, self._start.tokens, beam_size=self._config.proof_beams, batch_size=_BATCH_SIZE
         )
-        claims = [sample.claim for sample in self._prove]
-        proofs = generator.generate(claims, [sample.evidence for sample in self._prove])
+        proofs = generator.generate([s.claim for s in samples], [s.evidence for s in samples])
         best = [beams[0].proof if beams else None for beams in proofs]
         predicted = [proof is None or not proof.sufficient for proof in best]
-        actual = [not sample.proof.sufficient for sample in self._prove]
+        actual = [not sample.proof.sufficient for sample in samples]
         hits = sum(p and a for p, a in zip(predicted, actual, strict=True))
         correct = sum(p == a for p, a in zip(predicted, actual, strict=True))
-        exact = sum(proof == s.proof for proof, s in zip(best, self._prove, strict=True))
-        count = len(predicted)
+        exact = sum(proof == s.proof for proof, s in zip(best, samples, strict=True))
         return {
             "prove_precision": (hits, sum(predicted)),
             "prove_recall": (hits, sum(actual)),
             "prove_f1": (2 * hits, sum(predicted) + sum(actual)),
-            "prove_accuracy": (correct, count),
-            "prove_exact": (exact, count),
+            "prove_accuracy": (correct, len(samples)),
+            "prove_exact": (exact, len(samples)),
         }
-
-
-@torch.no_grad()
-def development_losses(
-    multitask: MultiTaskModel,
-    batches: Sequence[Examples],
-    pad: int,
-    start: int,
-    device: torch.device,
-) -> MetricSums:
-    """Return sums and counts of development losses, by kind and in total."""
-    sums: MetricSums = dict.fromkeys(KINDS, (0.0, 0))
-    for items in batches:
-        batch = moved(collate(items, pad, start), device)
-        total, count = sums[kind_of(batch)]
-        loss = float(multitask(batch))
-        sums[kind_of(batch)] = (total + loss * len(items), count + len(items))
-    by_kind = {f"loss_{kind}": (total, count) for kind, (total, count) in sums.items()}
-    total, count = map(sum, zip(*sums.values(), strict=True))
-    return {"loss": (total, count)} | by_kind
 
 
 def metrics(sums: MetricSums) -> dict[str, float]:
@@ -242,22 +214,18 @@ def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 # Settings that decide the order of batches. All parts of a run must agree on them.
-_FIXED_SETTINGS = (
+_FIXED = {
     *("hops", "target", "seed", "batch_tokens", "rerank_tokens", "max_source", "max_target"),
-    "objective",
-    "reranker",
-    "markers",
-)
+    *("objective", "reranker", "markers"),
+}
 # Settings that decide which state is best.
-_SELECTION_SETTINGS = ("best_metric", "keep", "kb", "eval_samples", "eval_beams", "proof_beams")
+_SELECTION = {"best_metric", "keep", "kb", "eval_samples", "eval_beams", "proof_beams"}
 _TASK_NAMES = {
     "retrieve": "hop retrieval: sentence identifiers and the title of the next document",
     "rerank": "sentence reranking, with the head in `rerank_head.safetensors`",
     "prove": "natural-logic proofs",
 }
 _POINTWISE = "sentence reranking, one at a time, with `--reranker pointwise`"
-# Local paths, and settings that do not change the weights.
-_OMITTED = {"out", "kb", "device", "tracker", "push_to_hub", "log_every", "save_every"}
 
 
 class MultiTaskProgram(Program):
@@ -266,6 +234,7 @@ class MultiTaskProgram(Program):
     `tasks`: those of the checkpoint, some of `trie.safe_tokenizer.TASKS`.
     """
 
+    settings = TrainConfig
     product = "checkpoint"
     loss_kinds = KINDS
     reported_group = 1  # of the decoder
@@ -277,21 +246,27 @@ class MultiTaskProgram(Program):
         stack: ExitStack,
         tasks: tuple[str, ...],
     ) -> None:
-        self._config, self._tasks, self._accelerator = config, tasks, accelerator
+        self._config, self._accelerator = config, accelerator
         self._start = start = open_initial_checkpoint(config, tasks)
         self.start = start.path
-        self._train = read_training_set("train", config.samples, config, tasks, start.tokens)
+        self._train = train = read_training_set(
+            "train", config.samples, config, tasks, start.tokens
+        )
+        base = SourceFile.of("start from", start.path / "model.safetensors")
+        files = [base, train.source]
         self._dev: TrainingSet | None = None
         if config.dev:
-            dev = read_training_set("evaluate", config.dev, config, tasks, start.tokens)
-            self._dev = subsample(dev, config.eval_samples, config.seed)
-        self._base = SourceFile.of("start from", start.path / "model.safetensors")
-        self.fixed = values_of(config, _FIXED_SETTINGS) | {
+            self._dev = read_training_set(
+                "evaluate", config.dev, config, tasks, start.tokens, config.eval_samples
+            )
+            files.append(self._dev.source)
+            self._evaluator = self._open_evaluator(self._dev, stack)
+        self.fixed = config.model_dump(include=_FIXED) | {
             "tasks": ", ".join(tasks),
-            "start": self._base.sha256,
-            "samples": self._train.source.sha256,
+            "start": base.sha256,
+            "samples": train.source.sha256,
         }
-        self.selection = values_of(config, _SELECTION_SETTINGS) | {
+        self.selection = config.model_dump(include=_SELECTION) | {
             "dev": self._dev.source.sha256 if self._dev else None
         }
         self.module: MultiTaskModel = MultiTaskModel(
@@ -299,15 +274,35 @@ class MultiTaskProgram(Program):
         )
         encoder = self.module.encoder_parameters()
         self.groups = parameter_groups(self.module, encoder, config.encoder_lr, config.decoder_lr)
-        self.summary = self._describe_data()
-        self._share = (accelerator.process_index, accelerator.num_processes)
-        self._evaluator = self._open_evaluator(self._dev, stack) if self._dev else None
+        left_out = f"{train.left_out} left out: too long, or nothing to rank"
+        self.summary = f"{train.source.content} samples{f' ({left_out})' * bool(train.left_out)}"
+        names = _TASK_NAMES | ({"rerank": _POINTWISE} if start.head is None else {})
+        model_type = str(start.model.config.model_type)
+        is_of_hub = start.name == config.start and start.name.count("/") == 1
+        self.card = Card(
+            ModelCardData(
+                library_name="transformers",
+                tags=["fact-verification", "multi-hop-retrieval", "natural-logic", model_type],
+                base_model=start.name if is_of_hub else None,
+            ),
+            [
+                f"A {ARCHITECTURES[model_type]} sequence-to-sequence model for AdMIRaL "
+                f"{admiral.__version__}, started from {start.name}. Tasks:",
+                "",
+                *(f"- {names[task]}" for task in tasks),
+                "",
+                '    admiral retrieve --model DIRECTORY "A claim."',
+            ],
+            files,
+            f"on at most {config.eval_samples} development samples of each task",
+        )
 
     def batches(self) -> Iterator[Examples]:
         """Yield the samples of batches forever."""
         config = self._config
-        examples = self._train.examples
-        return batches_of(examples, config.batch_tokens, config.rerank_tokens, config.seed)
+        for epoch in count(config.seed):
+            budgets = config.batch_tokens, config.rerank_tokens
+            yield from one_epoch(self._train.examples, *budgets, epoch)
 
     def collate(self, items: Any) -> Batch:
         """Return a padded batch."""
@@ -315,87 +310,51 @@ class MultiTaskProgram(Program):
 
     def kind(self, batch: Any) -> str:
         """Return the name of the loss of a batch."""
-        return kind_of(batch)
+        return "generation" if isinstance(batch, SequenceBatch) else "reranking"
 
     def measure(self) -> dict[str, float]:
         """Return the development metrics of the current weights."""
         assert self._dev is not None
-        assert self._evaluator is not None
-        config, accelerator, tokens = self._config, self._accelerator, self._start.tokens
+        config, accelerator = self._config, self._accelerator
         batches = one_epoch(self._dev.examples, config.batch_tokens, config.rerank_tokens, 0)
-        own = batches[self._share[0] :: self._share[1]]
+        own = batches[accelerator.process_index :: accelerator.num_processes]
+        losses = dict.fromkeys(KINDS, (0.0, 0))
         self.module.eval()
-        with accelerator.autocast():
-            sums = development_losses(
-                self.module, own, tokens.pad, tokens.start, accelerator.device
-            )
-        sums |= self._evaluator.sums()
+        with accelerator.autocast(), torch.no_grad():
+            for items in own:
+                batch = moved(self.collate(items), accelerator.device)
+                total, samples = losses[self.kind(batch)]
+                loss = float(self.module(batch))
+                losses[self.kind(batch)] = (total + loss * len(items), samples + len(items))
+        all_total, all_samples = map(sum, zip(*losses.values(), strict=True))
+        sums: MetricSums = {
+            "loss": (all_total, all_samples),
+            **{f"loss_{kind}": sums for kind, sums in losses.items()},
+            **self._evaluator.sums(),
+        }
         self.module.train()
         values = torch.tensor(list(sums.values()), device=accelerator.device)
         rows = accelerator.reduce(values, "sum").tolist()
         return metrics({name: (total, n) for name, (total, n) in zip(sums, rows, strict=True)})
-
-    def card(self, state: TrainingState, devices: str) -> str:
-        """Return the model card as Markdown with a YAML header; paths are shortened to names."""
-        config, base, model_type = self._config, self._start.name, self._model_type
-        data = ModelCardData(
-            library_name="transformers",
-            tags=["fact-verification", "multi-hop-retrieval", "natural-logic", model_type],
-            base_model=base if base == config.start and base.count("/") == 1 else None,
-        )
-        pointwise = self._start.head is None
-        names = _TASK_NAMES | ({"rerank": _POINTWISE} if pointwise else {})
-        introduction = [
-            f"A {ARCHITECTURES[model_type]} sequence-to-sequence model for AdMIRaL "
-            f"{admiral.__version__}, started from {base}. Tasks:",
-            "",
-            *(f"- {names[task]}" for task in self._tasks),
-            "",
-            '    admiral retrieve --model DIRECTORY "A claim."',
-        ]
-        files = [self._base, self._train.source, *([self._dev.source] if self._dev else [])]
-        trained_on = markdown_table(
-            ("file", "for", "samples", "sha256"),
-            [
-                (f.name, f.role, ", ".join(f"{n} {t}" for t, n in f.samples.items()), f.sha256)
-                for f in files
-            ],
-        )
-        settings = {key: v for key, v in config.model_dump().items() if key not in _OMITTED}
-        for key in ("samples", "dev", *(["start"] if Path(config.start).is_dir() else [])):
-            settings[key] = Path(settings[key]).name
-        evaluated_on = f"on at most {config.eval_samples} development samples of each task"
-        return render_card(
-            data, config, state, devices, introduction, trained_on, evaluated_on, settings
-        )
 
     def write(self, folder: Path, dtype: torch.dtype) -> None:
         """Write the checkpoint."""
         start = self._start
         save_checkpoint(folder, start.model, start.head, start.tokenizer, dtype)
 
-    @property
-    def _model_type(self) -> str:
-        return str(self._start.model.config.model_type)
-
-    def _describe_data(self) -> str:
-        counts = ", ".join(f"{n} {task}" for task, n in self._train.source.samples.items())
-        left_out = self._train.left_out
-        why = f" ({left_out} left out: too long, or nothing to rank)" if left_out else ""
-        return f"{counts} samples{why}"
-
     def _open_evaluator(self, dev: TrainingSet, stack: ExitStack) -> Evaluator:
-        kb = None
+        config, accelerator, kb = self._config, self._accelerator, None
         if any(isinstance(sample, RetrieveSample) for sample in dev.samples):
-            kb = stack.enter_context(KnowledgeBase.open(locate(self._config.kb)))
+            kb = stack.enter_context(KnowledgeBase.open(locate(config.kb)))
             # The main process builds the title trie if it is not cached yet.
-            with self._accelerator.main_process_first():
+            with accelerator.main_process_first():
                 kb.title_trie(self._start.tokens)
-        evaluator = Evaluator(self._start, dev.samples, kb, self._config, self._share)
+        share = (accelerator.process_index, accelerator.num_processes)
+        evaluator = Evaluator(self._start, dev.samples, kb, config, share)
         available = ["score", "loss", *evaluator.names]
-        if self._config.best_metric not in available:
+        if config.best_metric not in available:
             raise AdmiralError(
-                f"{self._config.dev}: holds no samples for {self._config.best_metric!r}. "
+                f"{config.dev}: holds no samples for {config.best_metric!r}. "
                 f"Choose one of {', '.join(available)}, or build such samples."
             )
         return evaluator

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from training.data.samples import (
     Target,
     read_samples,
 )
-from training.loop.model_card import SourceFile
+from training.loop.run_files import SourceFile
 from training.multitask.multitask_settings import TrainConfig
 from trie import SafeTokenizer
 from trie.safe_tokenizer import IDENTIFIERS
@@ -105,67 +105,44 @@ class RerankingExample:
 
 
 Example = GenerationExample | RerankingExample
-#: What a sample is encoded as: an example, or those of the sentences for a pointwise reranker.
-Encoded = Example | tuple[GenerationExample, ...]
 
 
-def parts_of(item: Encoded) -> tuple[Example, ...]:
-    """Return the examples of a sample, which batches are made of."""
-    return item if isinstance(item, tuple) else (item,)
+def encode(tokens: SafeTokenizer, sample: Sample, config: TrainConfig) -> list[Example]:
+    """Return the examples of a sample: none if it is too long or holds nothing to rank.
 
-
-def encode(
-    tokens: SafeTokenizer,
-    sample: Sample,
-    max_source: int,
-    max_target: int,
-    target: str = "sentences",
-    reranker: str = "head",
-) -> Encoded | None:
-    """Return a sample as token ids; None if it is too long or holds nothing to rank.
-
-    `max_source`, `max_target`: maximum numbers of input and output tokens. Longer targets of a
-    retrieval sample are dropped, and the sample with them if none is left. `target`: what precedes
-    the title in a retrieval target: identifiers of ``sentences``, or the ``titles`` of their
-    documents (variant joint-docs). `reranker`: what scores the sentences of a reranking sample, a
-    ``head`` or the decoder (``pointwise``).
+    There is one, or one for each sentence that a pointwise reranker learns from, or for each target
+    of the objective ``single``. Longer targets of a retrieval sample than `max_target` are dropped.
     """
     if isinstance(sample, RerankSample):
-        if reranker == "pointwise":
-            return _pointwise_examples(tokens, sample, max_source) or None
-        return _reranking_example(tokens, sample, max_source)
+        encode_one = _pointwise_examples if config.reranker == "pointwise" else _reranking_example
+        return encode_one(tokens, sample, config.max_source)
     task = "prove" if isinstance(sample, ProveSample) else "retrieve"
     hop = None
     if isinstance(sample, RetrieveSample):
         hop = min(sample.hop, len({title for title, _ in sample.evidence}))
-    source = encode_source(tokens, task, sample.claim, sample.evidence, max_source, hop)
+    source = encode_source(tokens, task, sample.claim, sample.evidence, config.max_source, hop)
     if source.truncated:
-        return None  # the target may refer to the cut text, which would teach guessing
+        return []  # the target may refer to the cut text, which would teach guessing
     if isinstance(sample, RetrieveSample):
-        targets = [
-            titles_target(tokens, sample.evidence, continuation)
-            if target == "titles"
-            else retrieval_target(tokens, continuation)
-            for continuation in sample.targets()
-        ]
-        short = [ids for ids in targets if len(ids) <= max_target]
-        return _generation_example(tokens, source.ids, short) if short else None
-    try:
-        ids = target_ids(tokens, sample.proof, sample.claim, sample.evidence, max_length=max_target)
-    except ProofError:
-        return None
-    return _generation_example(tokens, source.ids, [ids])
-
-
-def _generation_example(
-    tokens: SafeTokenizer, source: list[int], targets: list[list[int]]
-) -> GenerationExample:
+        every = [_retrieval_target(tokens, sample, t, config.target) for t in sample.targets()]
+        targets = [ids for ids in every if len(ids) <= config.max_target]
+    else:
+        evidence, longest = sample.evidence, config.max_target
+        try:
+            targets = [target_ids(tokens, sample.proof, sample.claim, evidence, max_length=longest)]
+        except ProofError:
+            targets = []
+    if not targets:
+        return []
     symbols, separators = _symbols_and_separators(tokens)
     copies = [
-        [(i, j) for i, j in copy_alignment(source, ids, separators) if ids[i] not in symbols]
+        [(i, j) for i, j in copy_alignment(source.ids, ids, separators) if ids[i] not in symbols]
         for ids in targets
     ]
-    return GenerationExample(source, targets, copies)
+    if config.objective == "single":
+        pairs = zip(targets, copies, strict=True)
+        return [GenerationExample(source.ids, [ids], [copied]) for ids, copied in pairs]
+    return [GenerationExample(source.ids, targets, copies)]
 
 
 @cache
@@ -182,27 +159,23 @@ def _symbols_and_separators(tokens: SafeTokenizer) -> tuple[frozenset[int], froz
     return frozenset(symbols), frozenset(symbols | identifiers)
 
 
-def retrieval_target(tokens: SafeTokenizer, target: Target) -> list[int]:
-    """Return ``e_i e_j [ title ] </s>``."""
-    identifiers = [tokens.identifier(i) for i in target.identifiers]
-    return [*identifiers, *_bracketed(tokens, target.title), tokens.eos]
-
-
-def titles_target(
-    tokens: SafeTokenizer, evidence: Sequence[tuple[str, str]], target: Target
+def _retrieval_target(
+    tokens: SafeTokenizer, sample: RetrieveSample, target: Target, named: str
 ) -> list[int]:
-    """Return ``[ title ] ... [ title ] </s>``, with titles in place of identifiers."""
-    titles = [*(evidence[i][0] for i in target.identifiers), target.title]
-    return [*(token for title in titles for token in _bracketed(tokens, title)), tokens.eos]
-
-
-def _bracketed(tokens: SafeTokenizer, title: str) -> list[int]:
-    return [tokens.single_token("["), *tokens.encode(title), tokens.single_token("]")]
+    """Return ``e_i e_j [ title ] </s>``, or titles in place of the identifiers."""
+    titles, ids = [target.title], []
+    if named == "titles":
+        titles = [*(sample.evidence[i][0] for i in target.identifiers), target.title]
+    else:
+        ids = [tokens.identifier(i) for i in target.identifiers]
+    for title in titles:
+        ids += [tokens.single_token("["), *tokens.encode(title), tokens.single_token("]")]
+    return [*ids, tokens.eos]
 
 
 def _reranking_example(
     tokens: SafeTokenizer, sample: RerankSample, max_source: int
-) -> RerankingExample | None:
+) -> list[Example]:
     passes: list[RerankerInput] = []
     gold: list[list[bool]] = []
     for document in sample.documents:
@@ -215,12 +188,12 @@ def _reranking_example(
                 passes.append(rerank_pass)
                 gold.append(is_gold)
     flat = [mark for marks in gold for mark in marks]
-    return RerankingExample(passes, gold) if any(flat) and not all(flat) else None
+    return [RerankingExample(passes, gold)] if any(flat) and not all(flat) else []
 
 
 def _pointwise_examples(
     tokens: SafeTokenizer, sample: RerankSample, max_source: int
-) -> tuple[GenerationExample, ...]:
+) -> list[Example]:
     """Return the gold sentences and as many others, with whether they are relevant as targets.
 
     There are none if there are not both.
@@ -236,84 +209,62 @@ def _pointwise_examples(
     count = min(len(gold), len(others))
     rng = random.Random(sample.claim)
     true, false = ([*tokens.encode(answer), tokens.eos] for answer in POINTWISE_ANSWERS)
-    return tuple(
+    return [
         GenerationExample(
             pointwise_input(tokens, sample.claim, title, sentence, max_source),
             [true if relevant else false],
             [[]],
         )
         for relevant, title, sentence in [*rng.sample(gold, count), *rng.sample(others, count)]
-    )
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingSet:
-    """The usable samples of a file."""
+    """The usable samples of a file, and the examples of all of them."""
 
-    # the samples, and their encodings
     samples: list[Sample]
-    items: list[Encoded]
+    examples: list[Example]
     source: SourceFile  # the file and the number of its usable samples
     left_out: int  # number of samples that are too long, or that have nothing to rank
 
-    @property
-    def examples(self) -> list[Example]:
-        """The examples of all samples, from which batches are formed."""
-        return [example for item in self.items for example in parts_of(item)]
-
 
 def read_training_set(
-    role: str, name: str, config: TrainConfig, tasks: tuple[str, ...], tokens: SafeTokenizer
+    role: str,
+    name: str,
+    config: TrainConfig,
+    tasks: tuple[str, ...],
+    tokens: SafeTokenizer,
+    limit: int | None = None,
 ) -> TrainingSet:
     """Read and encode the samples of the tasks and hops of a run.
+
+    `limit`: most samples of each task, drawn at random; None for all.
 
     Raises `AdmiralError` if the file cannot be read or holds no usable sample.
     """
     path = Path(name)
     samples = list(read_samples(path))
     selected = [s for s in samples if s.task in tasks and _is_of_hops(s, config.hop_numbers)]
-    skipped = len(samples) - len(selected)
-    lengths = config.max_source, config.max_target
-    encoded = [encode(tokens, s, *lengths, config.target, config.reranker) for s in selected]
-    usable = [(s, item) for s, item in zip(selected, encoded, strict=True) if item is not None]
-    left_out = len(selected) - len(usable)
-    if role == "train" and config.objective == "single":
-        usable = [(sample, one) for sample, item in usable for one in _by_target(item)]
+    encoded = [(sample, encode(tokens, sample, config)) for sample in selected]
+    usable = [(sample, examples) for sample, examples in encoded if examples]
     if not usable:
         raise AdmiralError(
-            f"{path}: holds no sample to {role} on: {skipped} of other tasks or hops than "
-            f"{', '.join(tasks)} and {config.hops}, {left_out} longer than max_source or "
-            "max_target, or with nothing to rank. Build others, or change these settings."
+            f"{path}: holds no sample to {role} on: {len(samples) - len(selected)} of other tasks "
+            f"or hops than {', '.join(tasks)} and {config.hops}, {len(selected)} longer than "
+            "max_source or max_target, or with nothing to rank. Build others, or change these "
+            "settings."
         )
     counts = Counter(sample.task for sample, _ in usable)
     source = SourceFile.of(role, path, dict(sorted(counts.items())))
-    return TrainingSet([s for s, _ in usable], [item for _, item in usable], source, left_out)
-
-
-def _by_target(item: Encoded) -> list[Encoded]:
-    """Return an example of its own for each target."""
-    if not isinstance(item, GenerationExample):
-        return [item]
-    pairs = zip(item.targets, item.copies, strict=True)
-    return [GenerationExample(item.source, [ids], [copies]) for ids, copies in pairs]
-
-
-def subsample(training_set: TrainingSet, count: int, seed: int) -> TrainingSet:
-    """Return a random sample of at most `count` samples per task."""
-    positions: dict[str, list[int]] = {}
-    for position, sample in enumerate(training_set.samples):
-        positions.setdefault(sample.task, []).append(position)
-    rng = random.Random(seed)
-    chosen = sorted(
-        position
-        for of_task in positions.values()
-        for position in rng.sample(of_task, min(count, len(of_task)))
-    )
-    return replace(
-        training_set,
-        samples=[training_set.samples[position] for position in chosen],
-        items=[training_set.items[position] for position in chosen],
-    )
+    left_out = len(selected) - len(usable)
+    if limit is not None:
+        rng = random.Random(config.seed)
+        by_task = [[at for at, (s, _) in enumerate(usable) if s.task == task] for task in counts]
+        drawn = [at for own in by_task for at in rng.sample(own, min(limit, len(own)))]
+        usable = [usable[at] for at in sorted(drawn)]
+    examples = [example for _, own in usable for example in own]
+    return TrainingSet([sample for sample, _ in usable], examples, source, left_out)
 
 
 def _is_of_hops(sample: Sample, hops: frozenset[int] | None) -> bool:
@@ -399,8 +350,6 @@ def collate(items: Examples, pad: int, start: int) -> Batch:
     """Pad a batch of one kind; `start` is the decoder's start token."""
     groups = [item for item in items if isinstance(item, RerankingExample)]
     pairs = [item for item in items if isinstance(item, GenerationExample)]
-    if groups and pairs:
-        raise ValueError("a batch mixes generation and reranking examples")
     if groups:
         return _collate_groups(groups, pad)
     ids, mask = pad_batch([p.source for p in pairs], pad)
@@ -433,24 +382,8 @@ def _collate_groups(groups: Sequence[RerankingExample], pad: int) -> RerankBatch
     )
 
 
-def batches_of(
-    items: Sequence[Example],
-    pair_budget: int,
-    group_budget: int,
-    seed: int,
-) -> Iterator[Examples]:
-    """Yield batches forever, epoch after epoch, in an order that depends on the seed alone."""
-    epoch = seed
-    while True:
-        yield from one_epoch(items, pair_budget, group_budget, epoch)
-        epoch += 1
-
-
 def one_epoch(
-    items: Sequence[Example],
-    pair_budget: int,
-    group_budget: int,
-    seed: int,
+    items: Sequence[Example], pair_budget: int, group_budget: int, seed: int
 ) -> list[Examples]:
     """Return batches that hold each example once, in random order and each of one kind."""
     pairs = [item for item in items if isinstance(item, GenerationExample)]
@@ -458,8 +391,3 @@ def one_epoch(
     batches = bucket(pairs, pair_budget, seed) + bucket(groups, group_budget, seed)
     random.Random(seed).shuffle(batches)
     return batches
-
-
-def kind_of(batch: Batch) -> str:
-    """Return the name of the loss of a batch, one of `KINDS`."""
-    return "generation" if isinstance(batch, SequenceBatch) else "reranking"

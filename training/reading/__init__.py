@@ -10,11 +10,9 @@ from __future__ import annotations
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import takewhile
-from pathlib import Path
+from itertools import chain, takewhile
 
 import torch
 from torch import Tensor
@@ -24,7 +22,7 @@ from proofs.logic.words import STOP_WORDS
 from proofs.reader.inputs import ReaderEncoder, ReaderInput
 from proofs.verifier.classifier_verifier import padded_positions
 from training.data.examples import RELEVANT, Example
-from training.verification import POSSIBLE, UNKNOWN, Encoded, ExampleSet, encoded_set
+from training.verification import Encoded, padded_labels
 
 _WORD = re.compile(r"[^\W_]")
 _AROUND_NAME = re.compile(r"^\W*(?:the\s|an?\s)?\W*|\W*(?:['’]s)?\W*$")
@@ -69,45 +67,25 @@ class ReadingBatch:
     ends: Tensor
 
 
-def read_reading_set(
-    role: str,
-    paths: Sequence[Path],
-    encoder: ReaderEncoder,
-    limit: int | None = None,
-    seed: int = 0,
-    weights: Mapping[str, float] | None = None,
-) -> ExampleSet[ReadingExample]:
-    """Read the examples of files for the reader (see `encoded_set`)."""
+def encoded_by(encoder: ReaderEncoder) -> Callable[[Example, ReaderInput], ReadingExample]:
+    """Return a function that returns an example, of which an encoder gave the input, as numbers."""
     words = encoder.tokenizer.get_vocab()
-    common = {at for word, at in words.items() if word in STOP_WORDS or not _WORD.search(word)}
-    encode = partial(_encoded, encoder=encoder, common=frozenset(common))
-    return encoded_set(role, paths, encode, limit, seed, weights)
+    common = frozenset(
+        at for word, at in words.items() if word in STOP_WORDS or not _WORD.search(word)
+    )
 
-
-def _encoded(
-    chunk: Sequence[Example], encoder: ReaderEncoder, common: frozenset[int]
-) -> Iterator[tuple[Example, ReadingExample]]:
-    """Yield each example that fits, and its encoding."""
-    inputs = encoder.encode([e.claim for e in chunk], [e.evidence for e in chunk])
-    for example, one in zip(chunk, inputs, strict=True):
-        if one.cut:
-            continue
-        names = example.sentences or [None] * len(one.markers)
+    def encoded(example: Example, read: ReaderInput) -> ReadingExample:
+        names = example.sentences or [None] * len(read.markers)
         known = [name in ("entailment", "contradiction", RELEVANT) for name in names]
-        yield (
-            example,
-            ReadingExample(
-                ids=array("H", one.ids),
-                markers=array("H", one.markers),
-                spans=array("H", [at for span in one.spans for at in span]),
-                label=POSSIBLE[example.label],
-                sentences=array("B", [POSSIBLE[n] if n else UNKNOWN for n in names]),
-                operators=array("B", possible_operators(example, one)),
-                quotable=array("B", known if not all(known) else [False] * len(known)),
-                weight=example.weight,
-                quotations=array("H", [at for place in quotations(one, common) for at in place]),
-            ),
+        return ReadingExample(
+            **Encoded.fields_of(example, read),
+            spans=array("H", chain(*read.spans)),
+            operators=array("B", possible_operators(example, read)),
+            quotable=array("B", known if not all(known) else [False] * len(known)),
+            quotations=array("H", chain(*quotations(read, common))),
         )
+
+    return encoded
 
 
 def quotations(read: ReaderInput, common: frozenset[int]) -> list[tuple[int, int, int]]:
@@ -196,14 +174,9 @@ def collate(items: Sequence[ReadingExample], pad: int) -> ReadingBatch:
         spans,
         markers,
         torch.tensor([i.label for i in items]),
-        _padded(i.sentences.tolist() for i in items),
+        padded_labels([i.sentences for i in items]),
         operators.masked_fill(missing, ANY_OPERATOR),
         padded_positions([i.quotable.tolist() for i in items])[0].bool(),
         begins,
         ends,
     )
-
-
-def _padded(rows: Iterator[list[int]]) -> Tensor:
-    values, missing = padded_positions(list(rows))
-    return values.masked_fill(missing, UNKNOWN)

@@ -1,4 +1,4 @@
-"""Training of the natural-logic reader: its loss, its measures, its directory and model card.
+"""Training of the natural-logic reader: its settings, its loss, its measures and its directory.
 
 The loss is that of the verdict by the automaton and of the verdict by the whole head, which the
 automaton is drawn towards: it must find out which spans decide, and alone learns less. Where
@@ -10,38 +10,75 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from accelerate import Accelerator
+from pydantic import Field
 from torch import Tensor, nn
 
 import admiral
 from admiral.errors import AdmiralError
-from proofs.reader.inputs import ReaderEncoder
+from admiral.settings import Name
+from proofs.reader.inputs import MAX_LENGTH, ReaderEncoder
 from proofs.reader.model import NaturalLogicReader, ReaderOutput, new_reader
-from training.loop import values_of
-from training.loop.model_card import SourceFile
-from training.loop.run_files import TrainingState
+from training.loop import Count, MaxLength, Rate
+from training.loop.run_files import SourceFile
 from training.loop.training_loop import parameter_groups
 from training.reading import (
     ANY_OPERATOR,
     ReadingBatch,
     ReadingExample,
     collate,
-    read_reading_set,
+    encoded_by,
 )
 from training.reading.adapters import load_reader, with_adapters, write_reader
-from training.reading.reader_settings import ReaderConfig
-from training.verification import UNKNOWN, ExampleSet
+from training.verification import UNKNOWN, marginal_losses
 from training.verification.example_program import (
-    ExampleEvaluator,
     ExampleProgram,
-    marginal_losses,
+    ExampleSettings,
     right_and_known,
 )
+
+
+class ReaderConfig(ExampleSettings):
+    """Settings of a training run of the natural-logic reader."""
+
+    headings: ClassVar[dict[str, str]] = {
+        "base": "Files",
+        "heads": "Model",
+        "canonical_values": "Examples",
+    }
+    base: Name = "runs/base"
+    """Directory of the pretrained encoder."""
+    start: str = ""
+    """Directory of the trained reader to start from; empty: none."""
+    out: Name = "runs/reader"
+
+    heads: Literal["both", "automaton", "whole"] = "both"
+    """Heads that are trained.
+
+    - `both`: the automaton, and the whole head that it is drawn towards
+    - `automaton`: the automaton alone
+    - `whole`: the whole head; the automaton follows it, without any say in the encoder
+    """
+    rank: Annotated[int, Field(ge=0, le=1024)] = 16
+    """Rank of the adapters of all linear layers of the encoder; 0: its weights are trained."""
+
+    max_length: MaxLength = MAX_LENGTH
+    canonical_values: bool = True
+    """Whether numbers, dates, amounts and units are read in one canonical form."""
+
+    steps: Count = 20_000
+    batch_tokens: Count = 1536
+    lr: Rate = 3e-4
+    lr_schedule: Literal["linear", "cosine", "constant"] = "constant"
+    best_metric: Annotated[str, Field(pattern=r"^(score|loss|[^/]+/(accuracy|pairs))$")] = "score"
+    """Metric that decides which state is the best: `score`, `loss`, or `SOURCE/METRIC`."""
+    save_every: Count = 150
+    tracker: Name = "none"
+
 
 #: Weights of the losses beside 1 for a verdict: what draws the automaton towards the whole head,
 #: operators of spans, sentences, quoted sentences, first and last tokens of quotations.
@@ -110,49 +147,16 @@ class ReaderLoss(nn.Module):
         return loss
 
 
-class ReaderEvaluator(ExampleEvaluator[ReadingExample]):
-    """Measures a reader on development examples."""
-
-    # log-probabilities of the verdicts by both heads, and right and known operators, sentences and
-    # first tokens of quotations
-    columns = 12
-    heads: ClassVar = {"": 0, "whole_": 3}  # the automaton, and the whole head
-    counts: ClassVar = {"spans": 6, "sentences": 8, "begins": 10}
-    score = "accuracy"
-
-    def __init__(
-        self,
-        dev: ExampleSet[ReadingExample],
-        encoder: ReaderEncoder,
-        max_tokens: int,
-        accelerator: Accelerator,
-    ) -> None:
-        super().__init__(dev, max_tokens, accelerator)
-        self._pad = encoder.special.pad
-
-    def _rows(self, module: ReaderLoss, items: Sequence[ReadingExample]) -> Tensor:
-        batch = self._moved(collate(items, self._pad))
-        output = module.output(batch)
-        first = _in_evidence(output.begins, batch).argmax(-1, keepdim=True)
-        counts = (
-            *right_and_known(output.operators, batch.operators, ANY_OPERATOR),
-            *right_and_known(output.sentences, batch.sentences, UNKNOWN),
-            batch.begins.gather(-1, first).sum((1, 2)),
-            batch.begins.any(-1).sum(1),
-        )
-        verdicts = [output.verdicts, output.whole.log_softmax(-1)]
-        return torch.cat([*verdicts, torch.stack(counts, dim=1)], dim=1)
-
-
-# Settings of the model that all parts of a run must agree on.
-_FIXED_SETTINGS = ("rank", "heads", "canonical_values")
-
-
 class ReaderProgram(ExampleProgram[ReadingExample]):
     """Trains a natural-logic reader on examples."""
 
+    settings = ReaderConfig
     product = "reader"
     loss_kinds = ("reader",)
+    heads = ("", "whole_")  # the automaton, and the whole head
+    counts = ("spans", "sentences", "begins")
+    score = "accuracy"
+    tag = "natural-logic"
 
     def __init__(self, config: ReaderConfig, accelerator: Accelerator, _: ExitStack) -> None:
         self.start = base = Path(config.base)
@@ -177,36 +181,48 @@ class ReaderProgram(ExampleProgram[ReadingExample]):
         for module in reader.modules():
             if isinstance(module, nn.Dropout):
                 module.p = 0.0  # few examples are seen twice
-        self._encoder = encoder = ReaderEncoder.of(
+        encoder = ReaderEncoder.of(
             tokenizer, config.max_length, canonical_values=config.canonical_values
         )
-        self._base, self._rank = SourceFile.of("encoder", base / "model.safetensors"), config.rank
-        origins = {"base": self._base.sha256, "start": [file.sha256 for file in started]}
+        self._pad, self._rank = encoder.special.pad, config.rank
+        self._base = SourceFile.of("encoder", base / "model.safetensors")
+        self.introduction = (
+            f"Adapters and heads of a natural-logic reader for AdMIRaL {admiral.__version__}, on "
+            f"the encoder {base.name}: it reads a claim with up to six titled sentences, and "
+            "gives each span of the claim an operator and a quotation. The verdict is what the "
+            "automaton makes of the operators."
+        )
         super().__init__(
             config,
-            partial(read_reading_set, encoder=encoder),
+            accelerator,
+            encoder,
+            encoded_by(encoder),
             [self._base, *started],
-            values_of(config, _FIXED_SETTINGS) | origins,
+            {
+                **config.model_dump(include={"rank", "heads", "canonical_values"}),
+                "base": self._base.sha256,
+                "start": [file.sha256 for file in started],
+            },
         )
         self.module: ReaderLoss = ReaderLoss(reader, config.heads)
         of_encoder = [p for p in reader.encoder.parameters() if p.requires_grad]
         self.groups = parameter_groups(self.module, of_encoder, config.lr, config.head_lr)
-        if self._dev is not None:
-            self._evaluator = ReaderEvaluator(self._dev, encoder, config.batch_tokens, accelerator)
 
     def collate(self, items: Any) -> ReadingBatch:
         """Return a padded batch."""
-        return collate(items, self._encoder.special.pad)
+        return collate(items, self._pad)
 
-    def card(self, state: TrainingState, devices: str) -> str:
-        """Return the model card."""
-        introduction = (
-            f"Adapters and heads of a natural-logic reader for AdMIRaL {admiral.__version__}, on "
-            f"the encoder {self.start.name}: it reads a claim with up to six titled sentences, and "
-            "gives each span of the claim an operator and a quotation. The verdict is what the "
-            "automaton makes of the operators."
-        )
-        return self._card(state, devices, introduction, "natural-logic")
+    def rows(self, batch: ReadingBatch) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+        """Return the verdicts of both heads, and what is right of operators, sentences, places."""
+        output = self.module.output(batch)
+        first = _in_evidence(output.begins, batch).argmax(-1, keepdim=True)
+        counts = [
+            *right_and_known(output.operators, batch.operators, ANY_OPERATOR),
+            *right_and_known(output.sentences, batch.sentences, UNKNOWN),
+            batch.begins.gather(-1, first).sum((1, 2)),
+            batch.begins.any(-1).sum(1),
+        ]
+        return [output.verdicts, output.whole.log_softmax(-1)], counts
 
     def write(self, folder: Path, dtype: torch.dtype) -> None:
         """Write the adapters and the heads."""

@@ -1,4 +1,4 @@
-"""Encoded examples of the verifier, and the endless stream of batches, one epoch after another."""
+"""Examples of the verifier and of the reader as numbers, in batches, one epoch after another."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
 
 from admiral.errors import AdmiralError
 from proofs.verifier import LABELS
-from proofs.verifier.classifier_verifier import pad_inputs, padded_positions
-from proofs.verifier.evidence_verifier import EvidenceEncoder
+from proofs.verifier.classifier_verifier import padded_positions
 from training.data.examples import (
     NOT_ENTAILMENT,
     RELEVANT,
@@ -28,7 +26,7 @@ from training.data.examples import (
     read_examples,
     weighted,
 )
-from training.loop.model_card import SourceFile
+from training.loop.run_files import SourceFile
 
 _CHUNK = 4096  # examples that are encoded together
 _LENGTH_STEP = 16  # lengths that count as equal
@@ -49,35 +47,17 @@ class Encoded:
     sentences: array[int]  # possible labels of each sentence
     weight: float  # how often an epoch contains the example, on average
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EncodedExample(Encoded):
-    """An example for the verifier (see `EvidenceInput`)."""
-
-    claim: int
-    tokens: array[int]  # possible labels of each token of the claim
-
-    @property
-    def segments(self) -> list[int]:
-        """The segment of each token."""
-        return [0] * self.claim + [1] * (len(self.ids) - self.claim)
-
-
-@dataclass(frozen=True, slots=True)
-class ExampleBatch:
-    """Padded examples."""
-
-    # inputs of the model, (examples, length)
-    ids: Tensor
-    mask: Tensor
-    segments: Tensor
-    labels: Tensor  # possible labels of the whole, (examples,)
-    # positions and possible labels of sentences, (examples, most sentences)
-    markers: Tensor
-    sentences: Tensor
-    # positions and possible labels of the tokens of claims, (examples, most tokens)
-    tokens: Tensor
-    token_labels: Tensor
+    @classmethod
+    def fields_of(cls, example: Example, read: Any) -> dict[str, Any]:
+        """Return the fields of an example whose tokens and markers an encoder has `read`."""
+        names = example.sentences or [None] * len(read.markers)
+        return {
+            "ids": array("H", read.ids),
+            "markers": array("H", read.markers),
+            "label": POSSIBLE[example.label],
+            "sentences": array("B", [POSSIBLE[name] if name else UNKNOWN for name in names]),
+            "weight": example.weight,
+        }
 
 
 Item = TypeVar("Item", bound=Encoded)
@@ -96,86 +76,40 @@ class ExampleSet(Generic[Item]):
 def read_example_set(
     role: str,
     paths: Sequence[Path],
-    encoder: EvidenceEncoder,
-    limit: int | None = None,
-    seed: int = 0,
-    weights: Mapping[str, float] | None = None,
-) -> ExampleSet[EncodedExample]:
-    """Read the examples of files for the verifier (see `encoded_set`)."""
-    return encoded_set(role, paths, partial(_encoded, encoder=encoder), limit, seed, weights)
-
-
-def encoded_set(
-    role: str,
-    paths: Sequence[Path],
-    encode: Callable[[Sequence[Example]], Iterator[tuple[Example, Item]]],
+    encoder: Any,
+    encoded: Callable[[Example, Any], Item],
     limit: int | None = None,
     seed: int = 0,
     weights: Mapping[str, float] | None = None,
 ) -> ExampleSet[Item]:
     """Read and encode the examples of files. Those that are too long for the model are left out.
 
-    `encode`: yields each of some examples that fits the model, and its encoding.
-    `limit`: most examples of each source, drawn at random with their groups; None for all.
-    `weights`: factors of the weights of examples, as `weighted` takes them.
+    - `encoder`: an `EvidenceEncoder` or a `ReaderEncoder`.
+    - `encoded`: returns an example that the encoder has read as numbers.
+    - `limit`: most examples of each source, drawn at random with their groups; None for all.
+    - `weights`: factors of the weights of examples, as `weighted` takes them.
 
     Raises `AdmiralError` if a file cannot be read, holds a bad record, or no example is left.
     """
-    examples: list[Example] = []
-    items: list[Item] = []
-    files = []
+    data: ExampleSet[Item] = ExampleSet([], [], [])
     by_file = {path: list(read_examples([path])) for path in paths}
     check_weights([one for read in by_file.values() for one in read], weights or {})
     for path, every in by_file.items():
-        read = weighted(every, weights or {})
+        own = weighted(every, weights or {})
         if limit is not None:
-            read = draw_examples(read, limit, seed)
-        for begin in range(0, len(read), _CHUNK):
-            for example, item in encode(read[begin : begin + _CHUNK]):
-                examples.append(example)
-                items.append(item)
-        counts = dict(sorted(Counter(one.source for one in read).items()))
-        files.append(SourceFile.of(role, path, counts))
-    if not items:
+            own = draw_examples(own, limit, seed)
+        for begin in range(0, len(own), _CHUNK):
+            chunk = own[begin : begin + _CHUNK]
+            inputs = encoder.encode([e.claim for e in chunk], [e.evidence for e in chunk])
+            for example, read in zip(chunk, inputs, strict=True):
+                if not read.cut:
+                    data.examples.append(example)
+                    data.items.append(encoded(example, read))
+        counts = dict(sorted(Counter(one.source for one in own).items()))
+        data.files.append(SourceFile.of(role, path, counts))
+    if not data.items:
         raise AdmiralError(f"{', '.join(map(str, paths))}: no example fits the model")
-    return ExampleSet(examples, items, files)
-
-
-def _encoded(
-    chunk: Sequence[Example], encoder: EvidenceEncoder
-) -> Iterator[tuple[Example, EncodedExample]]:
-    """Yield each example that fits, and its encoding."""
-    inputs = encoder.encode([e.claim for e in chunk], [e.evidence for e in chunk])
-    for example, one in zip(chunk, inputs, strict=True):
-        if one.cut:
-            continue
-        unknown = [None] * len(one.markers)
-        sentences = [
-            UNKNOWN if name is None else POSSIBLE[name] for name in example.sentences or unknown
-        ]
-        spans = example.spans
-        if not spans and example.label == "entailment":
-            spans = ((0, len(example.claim), "entailment"),)
-        tokens = [_token_label(offsets, spans) for offsets in one.offsets]
-        yield (
-            example,
-            EncodedExample(
-                ids=array("H", one.ids),
-                markers=array("H", one.markers),
-                claim=one.claim,
-                label=POSSIBLE[example.label],
-                sentences=array("B", sentences),
-                tokens=array("B", tokens),
-                weight=example.weight,
-            ),
-        )
-
-
-def _token_label(offsets: tuple[int, int], spans: Sequence[tuple[int, int, str]]) -> int:
-    for begin, end, name in spans:
-        if offsets[0] < end and begin < offsets[1]:
-            return POSSIBLE[name]
-    return UNKNOWN
+    return data
 
 
 def batches_of(data: ExampleSet[Item], max_tokens: int, seed: int) -> Iterator[list[Item]]:
@@ -220,22 +154,19 @@ def epoch_batches(data: ExampleSet[Item], max_tokens: int, rng: random.Random) -
     return batches
 
 
-def collate(items: Sequence[EncodedExample], encoder: EvidenceEncoder) -> ExampleBatch:
-    """Pad examples to a batch."""
-    ids, segments = [i.ids.tolist() for i in items], [i.segments for i in items]
-    inputs = pad_inputs(ids, segments, encoder.special.pad)
-    markers, _ = padded_positions([i.markers.tolist() for i in items])
-    tokens, _ = padded_positions([list(range(i.claim, i.claim + len(i.tokens))) for i in items])
-    return ExampleBatch(
-        *inputs,
-        torch.tensor([i.label for i in items]),
-        markers,
-        _padded_labels([i.sentences.tolist() for i in items]),
-        tokens,
-        _padded_labels([i.tokens.tolist() for i in items]),
-    )
-
-
-def _padded_labels(rows: Sequence[Sequence[int]]) -> Tensor:
-    values, missing = padded_positions(rows)
+def padded_labels(rows: Sequence[array[int]]) -> Tensor:
+    """Return possible labels as a tensor, (rows, longest row); padding is unknown."""
+    values, missing = padded_positions([row.tolist() for row in rows])
     return values.masked_fill(missing, UNKNOWN)
+
+
+def marginal_losses(logits: Tensor, possible: Tensor) -> Tensor:
+    """Return the negative log-probability that one of the possible answers holds.
+
+    `logits`: (..., answers), such as those of `LABELS`, or log-probabilities. `possible`: possible
+    answers as bits (see `POSSIBLE`), (...).
+    """
+    excluded = (
+        possible[..., None] >> torch.arange(logits.shape[-1], device=possible.device) & 1 == 0
+    )
+    return -logits.log_softmax(-1).masked_fill(excluded, -torch.inf).logsumexp(-1)

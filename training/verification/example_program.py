@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import math
+from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Generic
 
 import numpy as np
@@ -12,18 +14,76 @@ import torch
 from accelerate import Accelerator
 from huggingface_hub import ModelCardData
 from sklearn.metrics import f1_score, roc_auc_score
-from torch import Tensor, nn
+from torch import Tensor
 
 from admiral.errors import AdmiralError
+from admiral.settings import Name
 from proofs.verifier import LABELS
-from proofs.verifier.classifier_verifier import length_batches
-from training.data.examples import NON_COMMERCIAL, NOT_ENTAILMENT, summary_by_source
-from training.loop import values_of
-from training.loop.model_card import SourceFile, markdown_table, render_card
-from training.loop.run_files import TrainingState
+from proofs.verifier.classifier_verifier import MAX_LENGTH, length_batches
+from training.data.examples import NON_COMMERCIAL, NOT_ENTAILMENT, Example, summary_by_source
+from training.loop import Count, LoopSettings, MaxLength, Rate
+from training.loop.run_files import Card, SourceFile, markdown_table
 from training.loop.training_loop import Program, moved
-from training.verification import UNKNOWN, ExampleSet, Item, batches_of
-from training.verification.verifier_settings import ExampleSettings, paths_of, weights_of
+from training.verification import (
+    UNKNOWN,
+    ExampleSet,
+    Item,
+    batches_of,
+    marginal_losses,
+    read_example_set,
+)
+
+
+class ExampleSettings(LoopSettings):
+    """The settings of a program that trains on files of examples."""
+
+    headings: ClassVar[dict[str, str]] = {
+        "examples": "Files",
+        "max_length": "Examples",
+        "batch_tokens": "Steps and batches",
+        "lr": "Optimisation",
+        "eval_examples": "Evaluation",
+    }
+    examples: Name = "runs/examples.jsonl"
+    """Files of training examples, separated by commas."""
+    weights: str = ""
+    """Factors of the weights of sources, or of labels of sources, separated by commas, such as
+    `twins=0.7,fever/neutral=0.5`. 0 leaves them out."""
+    dev: str = ""
+    """Files of development examples; empty: no evaluation."""
+    max_length: MaxLength = MAX_LENGTH
+    """Maximum number of tokens of an example. Longer ones are left out."""
+    batch_tokens: Count = 4096
+    """Maximum number of padded tokens in a batch."""
+    lr: Rate = 2e-4
+    """Peak learning rate of the encoder."""
+    head_lr: Rate = 1e-3
+    """Peak learning rate of the heads."""
+    eval_examples: Count = 200
+    """Development examples of each source."""
+
+
+def weights_of(text: str) -> dict[str, float]:
+    """Return the factors that the setting `weights` lists.
+
+    Raises AdmiralError if one is no number from 0.
+    """
+    weights = {}
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        name, number = named_number(part)
+        if not name or not (math.isfinite(number) and number >= 0):
+            raise AdmiralError(f"weights: {part!r} is not SOURCE=NUMBER, such as fever=2")
+        weights[name] = number
+    return weights
+
+
+def named_number(text: str) -> tuple[str, float]:
+    """Return the name, which may be empty, and the number of ``NAME=NUMBER``; NaN if it is none."""
+    name, _, value = text.rpartition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        return name, math.nan
 
 
 def right_and_known(logits: Tensor, possible: Tensor, unknown: int) -> tuple[Tensor, Tensor]:
@@ -37,19 +97,6 @@ def right_and_known(logits: Tensor, possible: Tensor, unknown: int) -> tuple[Ten
     return (right & known).sum(1).float(), known.sum(1).float()
 
 
-def marginal_losses(logits: Tensor, possible: Tensor) -> Tensor:
-    """Return the negative log-probability that one of the possible answers holds.
-
-    `logits`: (..., answers), such as those of `LABELS`, or log-probabilities. `possible`: possible
-    answers as bits (see `training.verification.POSSIBLE`), (...).
-    """
-    bits = torch.arange(logits.shape[-1], device=possible.device)
-    excluded = (possible[..., None] >> bits) & 1 == 0
-    log_probabilities = logits.log_softmax(-1)
-    return -log_probabilities.masked_fill(excluded, -torch.inf).logsumexp(-1)
-
-
-METRICS = ("accuracy", "macro_f1", "auc", "ece")
 _BINS = 10
 _ENTAILMENT = LABELS.index("entailment")
 
@@ -87,11 +134,8 @@ def calibration_error(confidence: np.ndarray, correct: np.ndarray) -> float:
     `confidence`: probability of each prediction. `correct`: whether it is correct.
     """
     bins = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
-    gaps = [
-        abs(confidence[bins == number].sum() - correct[bins == number].sum())
-        for number in range(_BINS)
-    ]
-    return float(sum(gaps) / len(confidence))
+    gaps = np.abs(np.bincount(bins, confidence - correct, _BINS))
+    return float(gaps.sum() / len(confidence))
 
 
 def share_of_groups(groups: Sequence[str], right: Sequence[bool]) -> float | None:
@@ -107,23 +151,86 @@ def share_of_groups(groups: Sequence[str], right: Sequence[bool]) -> float | Non
     return float(np.mean(whole)) if whole else None
 
 
-class ExampleEvaluator(ABC, Generic[Item]):
-    """Measures a model on development examples, which the processes of a run share."""
+class ExampleProgram(Program, Generic[Item]):
+    """Trains a model on files of examples, and measures it on others.
 
-    columns: ClassVar[int]  # of the table that `_rows` fills
-    # where the logits of `LABELS` begin there, by the prefix of the measures
-    heads: ClassVar[dict[str, int]] = {"": 0}
-    # where the numbers of right and of known answers stand, by the name of the measure
-    counts: ClassVar[dict[str, int]]
+    - `encoder`, `encoded`: read examples and return them as numbers (see `read_example_set`).
+    - `origins`: the files of weights that the run starts from.
+    - `fixed`: what else all parts of a run must agree on.
+
+    Raises `AdmiralError` for bad input.
+    """
+
+    heads: ClassVar[tuple[str, ...]] = ("",)  # prefixes of the measures of the heads for the whole
+    counts: ClassVar[tuple[str, ...]]  # names of the shares of known answers that are right
     score: ClassVar[str]  # measure whose mean over the sources is the score
+    tag: ClassVar[str]  # of the model card
+    introduction: str  # of the model card
 
-    def __init__(self, dev: ExampleSet[Item], max_tokens: int, accelerator: Accelerator) -> None:
-        self._dev, self._accelerator = dev, accelerator
-        self._batches = length_batches([len(item.ids) for item in dev.items], max_tokens)
-        self.sources = sorted({example.source for example in dev.examples})
+    def __init__(
+        self,
+        config: ExampleSettings,
+        accelerator: Accelerator,
+        encoder: Any,
+        encoded: Callable[[Example, Any], Item],
+        origins: Sequence[SourceFile],
+        fixed: Mapping[str, Any],
+    ) -> None:
+        self._config, self._accelerator = config, accelerator
+        files = [Path(part.strip()) for part in config.examples.split(",") if part.strip()]
+        weights = weights_of(config.weights)
+        self._train = read_example_set("train", files, encoder, encoded, weights=weights)
+        self._dev: ExampleSet[Item] | None = None
+        if config.dev:
+            files = [Path(part.strip()) for part in config.dev.split(",") if part.strip()]
+            self._dev = read_example_set(
+                "evaluate", files, encoder, encoded, config.eval_examples, config.seed
+            )
+        train, dev_files = self._train, self._dev.files if self._dev else []
+        self.fixed = {
+            # They decide the order of batches.
+            **config.model_dump(include={"seed", "batch_tokens", "max_length", "weights"}),
+            **fixed,
+            "examples": [file.sha256 for file in train.files],
+        }
+        self.selection = {
+            **config.model_dump(include={"best_metric", "keep", "eval_examples"}),
+            "dev": [file.sha256 for file in dev_files] or None,
+        }
+        self.summary = "examples: " + ", ".join(file.content for file in train.files)
+        used = sorted(NON_COMMERCIAL & {example.source for example in train.examples})
+        self.card = Card(
+            ModelCardData(
+                library_name="transformers",
+                pipeline_tag="text-classification",
+                tags=["fact-verification", self.tag],
+            ),
+            [self.introduction],
+            [*origins, *train.files, *dev_files],
+            f"on about {config.eval_examples} development examples of each source",
+            [
+                *markdown_table(
+                    ("source", "examples by label", "in an epoch"),
+                    summary_by_source(train.examples),
+                ),
+                *("", f"Non-commercial sources: {', '.join(used) or 'none'}.", ""),
+            ],
+        )
 
-    def metrics(self, module: Any) -> dict[str, float]:
-        """Return all metrics of the current weights.
+    def batches(self) -> Iterator[list[Item]]:
+        """Yield the examples of batches forever."""
+        return batches_of(self._train, self._config.batch_tokens, self._config.seed)
+
+    @abstractmethod
+    def rows(self, batch: Any) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+        """Return what is measured of each example of a batch.
+
+        These are the logits of `LABELS` by each of `heads`, (examples, 3), and for each of `counts`
+        how many answers are right and how many are known, (examples,), one after the other.
+        """
+
+    def measure(self) -> dict[str, float]:
+        """Return the metrics of the current weights on the development examples.
 
         ``loss`` is the mean loss of the labels, by the first head. ``SOURCE/METRIC`` are those of
         `measure`, with the prefix of the head; ``pairs``, the share of groups of several examples
@@ -131,152 +238,70 @@ class ExampleEvaluator(ABC, Generic[Item]):
         is the mean over the sources that have it. Sources whose examples have no label of the whole
         have only the shares.
         """
-        table = torch.from_numpy(self._table(module))
+        assert self._dev is not None
+        table = self._table(self._dev)
         labels = torch.tensor([item.label for item in self._dev.items])
         losses = marginal_losses(table[:, :3], labels)[labels != UNKNOWN]
-        by_source = {}
-        for source in self.sources:
-            at = [n for n, example in enumerate(self._dev.examples) if example.source == source]
-            by_source[source] = self._measured(at, table[at])
-        values = {"score": 0.0, "loss": float(losses.mean())}
-        for name in dict.fromkeys(name for own in by_source.values() for name in own):
-            values[f"mean_{name}"] = float(
-                np.mean([own[name] for own in by_source.values() if name in own])
-            )
-        values["score"] = values[f"mean_{self.score}"]
-        for source, own in by_source.items():
-            values |= {f"{source}/{name}": value for name, value in own.items()}
-        return values
-
-    def _measured(self, at: Sequence[int], table: Tensor) -> dict[str, float]:
-        """Return the measures of some examples, of which `table` has the rows."""
-        examples = [self._dev.examples[n] for n in at]
-        items = [self._dev.items[n] for n in at]
-        labelled = [row for row, item in enumerate(items) if item.label != UNKNOWN]
-        values: dict[str, float] = {}
-        for prefix, begin in self.heads.items() if labelled else ():
-            chances = table[labelled, begin : begin + 3].softmax(1).numpy()
-            found = measure([examples[row].label for row in labelled], chances)
-            right = [
-                bool(items[row].label >> int(best) & 1)
-                for row, best in zip(labelled, chances.argmax(1), strict=True)
-            ]
-            pairs = share_of_groups([examples[row].group for row in labelled], right)
-            values |= {f"{prefix}{name}": value for name, value in found.items()}
-            if pairs is not None:
-                values[f"{prefix}pairs"] = pairs
-        for name, column in self.counts.items():
-            correct, known = table[:, column].sum(), table[:, column + 1].sum()
-            if known:
-                values[name] = float(correct / known)
-        return values
-
-    @abstractmethod
-    def _rows(self, module: Any, items: Sequence[Item]) -> Tensor:
-        """Return what is to be known of each item, (items, columns)."""
-
-    @torch.no_grad()
-    def _table(self, module: nn.Module) -> np.ndarray:
-        """Return the rows of all development examples, (examples, columns)."""
-        accelerator = self._accelerator
-        table = torch.zeros(len(self._dev.items), self.columns, device=accelerator.device)
-        module.eval()
-        with accelerator.autocast():
-            for positions in self._batches[accelerator.process_index :: accelerator.num_processes]:
-                table[positions] = self._rows(module, [self._dev.items[at] for at in positions])
-        module.train()
-        summed: np.ndarray = accelerator.reduce(table, "sum").double().cpu().numpy()
-        return summed
-
-    def _moved(self, batch: Any) -> Any:
-        return moved(batch, self._accelerator.device)
-
-
-# Settings that decide the order of batches. All parts of a run must agree on them.
-_FIXED_SETTINGS = ("seed", "batch_tokens", "max_length", "weights")
-# Settings that decide which state is best.
-_SELECTION_SETTINGS = ("best_metric", "keep", "eval_examples")
-# Local paths, and settings that do not change the weights.
-_OMITTED = {"base", "start", "examples", "dev", "out", "device"}
-_OMITTED |= {"tracker", "log_every", "save_every", "push_to_hub"}
-
-
-class ExampleProgram(Program, Generic[Item]):
-    """Trains a model on files of examples.
-
-    - `read`: reads and encodes the examples of files, as `read_example_set` does.
-    - `origins`: the files of weights that the run starts from.
-    - `fixed`: what else all parts of a run must agree on.
-
-    Raises `AdmiralError` for bad input.
-    """
-
-    reported_group = 0  # of the encoder
-    _evaluator: ExampleEvaluator[Item] | None = None
-
-    def __init__(
-        self,
-        config: ExampleSettings,
-        read: Callable[..., ExampleSet[Item]],
-        origins: Sequence[SourceFile],
-        fixed: Mapping[str, Any],
-    ) -> None:
-        self._config, self._origins = config, origins
-        weights = weights_of(config.weights)
-        self._train = read("train", paths_of(config.examples), weights=weights)
-        self._dev: ExampleSet[Item] | None = None
-        if config.dev:
-            paths, limit = paths_of(config.dev), config.eval_examples
-            self._dev = read("evaluate", paths, limit=limit, seed=config.seed)
-        self.fixed = {
-            **values_of(config, _FIXED_SETTINGS),
-            **fixed,
-            "examples": [file.sha256 for file in self._train.files],
+        positions: defaultdict[str, list[int]] = defaultdict(list)
+        for number, example in enumerate(self._dev.examples):
+            positions[example.source].append(number)
+        by_source = {
+            name: self._measured(self._dev, at, table[at]) for name, at in sorted(positions.items())
         }
-        self.selection = values_of(config, _SELECTION_SETTINGS) | {
-            "dev": [file.sha256 for file in self._dev.files] if self._dev else None
+        means = {
+            name: float(np.mean([own[name] for own in by_source.values() if name in own]))
+            for name in dict.fromkeys(name for own in by_source.values() for name in own)
         }
-        counts = [(n, name) for file in self._train.files for name, n in file.samples.items()]
-        self.summary = "examples: " + ", ".join(f"{n:,} {name}" for n, name in counts)
-
-    def batches(self) -> Iterator[list[Item]]:
-        """Yield the examples of batches forever."""
-        return batches_of(self._train, self._config.batch_tokens, self._config.seed)
-
-    def measure(self) -> dict[str, float]:
-        """Return the metrics of the current weights on the development examples."""
-        assert self._evaluator is not None
-        values = self._evaluator.metrics(self.module)
+        values = {
+            "score": means[self.score],
+            "loss": float(losses.mean()),
+            **{f"mean_{name}": value for name, value in means.items()},
+            **{f"{at}/{name}": v for at, own in by_source.items() for name, v in own.items()},
+        }
         if self._config.best_metric not in values:
             raise AdmiralError(
-                f"{self._config.dev}: {self._config.best_metric!r} cannot be measured there"
+                f"{self._config.dev}: {self._config.best_metric!r} cannot be measured there; its "
+                f"sources are {', '.join(by_source)}"
             )
         return values
 
-    def _card(self, state: TrainingState, devices: str, introduction: str, tag: str) -> str:
-        """Return the model card: use, examples by source, scores and settings."""
-        config, train = self._config, self._train
-        data = ModelCardData(
-            library_name="transformers",
-            pipeline_tag="text-classification",
-            tags=["fact-verification", tag],
-        )
-        settings = {k: v for k, v in config.model_dump().items() if k not in _OMITTED}
-        files = [*self._origins, *train.files, *(self._dev.files if self._dev else [])]
-        used = sorted(NON_COMMERCIAL & {example.source for example in train.examples})
-        trained_on = [
-            *markdown_table(
-                ("source", "examples by label", "in an epoch"), summary_by_source(train.examples)
-            ),
-            "",
-            f"Non-commercial sources: {', '.join(used) or 'none'}.",
-            "",
-            *markdown_table(
-                ("file", "for", "examples", "sha256"),
-                [(f.name, f.role, f"{sum(f.samples.values()):,}", f.sha256) for f in files],
-            ),
-        ]
-        evaluated_on = f"on about {config.eval_examples} development examples of each source"
-        return render_card(
-            data, config, state, devices, [introduction], trained_on, evaluated_on, settings
-        )
+    def _measured(
+        self, dev: ExampleSet[Item], at: Sequence[int], table: Tensor
+    ) -> dict[str, float]:
+        """Return the measures of the examples at some positions, of which `table` has the rows."""
+        labelled = [row for row, n in enumerate(at) if dev.items[n].label != UNKNOWN]
+        examples = [dev.examples[at[row]] for row in labelled]
+        values: dict[str, float] = {}
+        for number, prefix in enumerate(self.heads if labelled else ()):
+            chances = table[labelled, 3 * number : 3 * number + 3].softmax(1).numpy()
+            found = measure([example.label for example in examples], chances)
+            right = [
+                bool(dev.items[at[row]].label >> int(best) & 1)
+                for row, best in zip(labelled, chances.argmax(1), strict=True)
+            ]
+            pairs = share_of_groups([example.group for example in examples], right)
+            if pairs is not None:
+                found["pairs"] = pairs
+            values |= {f"{prefix}{name}": value for name, value in found.items()}
+        sums = table[:, 3 * len(self.heads) :].sum(0).view(-1, 2).tolist()
+        for name, (correct, known) in zip(self.counts, sums, strict=True):
+            if known:
+                values[name] = correct / known
+        return values
+
+    @torch.no_grad()
+    def _table(self, dev: ExampleSet[Item]) -> Tensor:
+        """Return the `rows` of all examples side by side, each process reading its share."""
+        accelerator = self._accelerator
+        columns = 3 * len(self.heads) + 2 * len(self.counts)
+        table = torch.zeros(len(dev.items), columns, device=accelerator.device)
+        batches = length_batches([len(item.ids) for item in dev.items], self._config.batch_tokens)
+        self.module.eval()
+        with accelerator.autocast():
+            for at in batches[accelerator.process_index :: accelerator.num_processes]:
+                batch = moved(self.collate([dev.items[n] for n in at]), accelerator.device)
+                logits, counts = self.rows(batch)
+                table[at] = torch.cat([*logits, torch.stack(list(counts), dim=1)], dim=1)
+        self.module.train()
+        summed: Tensor = accelerator.reduce(table, "sum").double().cpu()
+        return summed

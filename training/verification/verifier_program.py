@@ -1,4 +1,4 @@
-"""Training of the verifier: its loss, its measures, its directory and model card.
+"""Training of the verifier: its settings, its loss, its measures and its directory.
 
 The loss is that of labels of the whole, of sentences and of the tokens of claims. A source with
 examples labelled ``not_entailment`` is measured with two classes, entailment or not.
@@ -6,44 +6,119 @@ examples labelled ``not_entailment`` is measured with two classes, entailment or
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from accelerate import Accelerator
+from pydantic import Field
 from torch import Tensor, nn
 
 import admiral
 from admiral.errors import AdmiralError
+from admiral.settings import Name
 from proofs.verifier.classifier_verifier import (
     HEADS,
     EvidenceModel,
     new_model,
+    pad_inputs,
+    padded_positions,
     read_model,
     write_model,
 )
-from proofs.verifier.evidence_verifier import EvidenceEncoder
-from training.loop.model_card import SourceFile
-from training.loop.run_files import TrainingState
+from proofs.verifier.evidence_verifier import EvidenceEncoder, EvidenceInput
+from training.data.examples import Example
+from training.loop import Count, CountOrNone, Dropout
+from training.loop.run_files import SourceFile
 from training.loop.training_loop import parameter_groups
-from training.verification import (
-    UNKNOWN,
-    EncodedExample,
-    ExampleBatch,
-    ExampleSet,
-    collate,
-    read_example_set,
-)
+from training.verification import POSSIBLE, UNKNOWN, Encoded, marginal_losses, padded_labels
 from training.verification.example_program import (
-    ExampleEvaluator,
     ExampleProgram,
-    marginal_losses,
+    ExampleSettings,
     right_and_known,
 )
-from training.verification.verifier_settings import VerifierConfig
+
+
+class VerifierConfig(ExampleSettings):
+    """Settings of a training run of the verifier."""
+
+    headings: ClassVar[dict[str, str]] = {"start": "Files", "dropout": "Optimisation"}
+    start: Name = "runs/bge-small"
+    """Directory of the encoder or verifier to start from."""
+    out: Name = "runs/verifier"
+    steps: Count = 6000
+    warmup_steps: CountOrNone = 300
+    dropout: Dropout = 0.1
+    """Dropout of hidden states."""
+    best_metric: Annotated[
+        str, Field(pattern=r"^(score|loss|[^/]+/(accuracy|macro_f1|auc|pairs))$")
+    ] = "score"
+    """Metric that decides which state is the best: `score`, `loss`, or `SOURCE/METRIC`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodedExample(Encoded):
+    """An example for the verifier (see `EvidenceInput`)."""
+
+    claim: int
+    tokens: array[int]  # possible labels of each token of the claim
+
+    @property
+    def segments(self) -> list[int]:
+        """The segment of each token."""
+        return [0] * self.claim + [1] * (len(self.ids) - self.claim)
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleBatch:
+    """Padded examples."""
+
+    # inputs of the model, (examples, length)
+    ids: Tensor
+    mask: Tensor
+    segments: Tensor
+    labels: Tensor  # possible labels of the whole, (examples,)
+    # positions and possible labels of sentences, (examples, most sentences)
+    markers: Tensor
+    sentences: Tensor
+    # positions and possible labels of the tokens of claims, (examples, most tokens)
+    tokens: Tensor
+    token_labels: Tensor
+
+
+def encoded(example: Example, read: EvidenceInput) -> EncodedExample:
+    """Return an example as numbers; `read` is its input."""
+    spans = example.spans
+    if not spans and example.label == "entailment":
+        spans = ((0, len(example.claim), "entailment"),)
+    tokens = array("B", [_token_label(offsets, spans) for offsets in read.offsets])
+    return EncodedExample(**Encoded.fields_of(example, read), claim=read.claim, tokens=tokens)
+
+
+def _token_label(offsets: tuple[int, int], spans: Sequence[tuple[int, int, str]]) -> int:
+    for begin, end, name in spans:
+        if offsets[0] < end and begin < offsets[1]:
+            return POSSIBLE[name]
+    return UNKNOWN
+
+
+def collate(items: Sequence[EncodedExample], pad: int) -> ExampleBatch:
+    """Pad examples to a batch; `pad` is the id of the padding token."""
+    markers, _ = padded_positions([i.markers.tolist() for i in items])
+    tokens, _ = padded_positions([list(range(i.claim, i.claim + len(i.tokens))) for i in items])
+    return ExampleBatch(
+        *pad_inputs([i.ids.tolist() for i in items], [i.segments for i in items], pad),
+        torch.tensor([i.label for i in items]),
+        markers,
+        padded_labels([i.sentences for i in items]),
+        tokens,
+        padded_labels([i.tokens for i in items]),
+    )
+
 
 #: Weights of the losses of sentences and of tokens, beside 1 for the whole.
 SENTENCE_WEIGHT, TOKEN_WEIGHT = 0.5, 0.3
@@ -90,88 +165,67 @@ def _at(values: Tensor, positions: Tensor) -> Tensor:
     return values.gather(1, positions[:, :, None].expand(-1, -1, values.shape[2]))
 
 
-class VerifierEvaluator(ExampleEvaluator[EncodedExample]):
-    """Measures a verifier on development examples."""
+def open_start(
+    start: Path, seed: int, max_length: int
+) -> tuple[EvidenceModel, Any, EvidenceEncoder]:
+    """Return the verifier in a directory, or a new one on the encoder there, and its tokenizer.
 
-    columns = 7  # logits, and right and known labels of sentences and of tokens
-    counts: ClassVar = {"sentences": 3, "tokens": 5}
-    score = "macro_f1"
-
-    def __init__(
-        self,
-        dev: ExampleSet[EncodedExample],
-        encoder: EvidenceEncoder,
-        max_tokens: int,
-        accelerator: Accelerator,
-    ) -> None:
-        super().__init__(dev, max_tokens, accelerator)
-        self._encoder = encoder
-
-    def _rows(self, module: VerifierLoss, items: Sequence[EncodedExample]) -> Tensor:
-        batch = self._moved(collate(items, self._encoder))
-        whole, sentences, tokens = module.scores(batch)
-        counts = (
-            *right_and_known(sentences, batch.sentences, UNKNOWN),
-            *right_and_known(tokens, batch.token_labels, UNKNOWN),
+    Raises `AdmiralError` if there is none.
+    """
+    if not (start / "config.json").is_file():
+        raise AdmiralError(
+            f"start: {start}: there is no config.json; give the directory of an encoder or of a "
+            f"verifier, or get one with python -m training base {start} --from NAME"
         )
-        return torch.cat([whole, torch.stack(counts, dim=1)], dim=1)
+    try:
+        is_verifier = (start / HEADS).is_file()
+        model, tokenizer = read_model(start) if is_verifier else new_model(start, seed)
+        return model, tokenizer, EvidenceEncoder.of(tokenizer, max_length)
+    except ValueError as error:
+        raise AdmiralError(str(error)) from error
 
 
 class VerifierProgram(ExampleProgram[EncodedExample]):
     """Trains a verifier on examples."""
 
+    settings = VerifierConfig
     product = "verifier"
     loss_kinds = ("verifier",)
+    counts = ("sentences", "tokens")
+    score = "macro_f1"
+    tag = "natural-language-inference"
 
     def __init__(self, config: VerifierConfig, accelerator: Accelerator, _: ExitStack) -> None:
         self.start = start = Path(config.start)
-        if not (start / "config.json").is_file():
-            raise AdmiralError(
-                f"start: {start}: there is no model; give the directory of an encoder or of a "
-                f"verifier, or get one with python -m training base {start} --from NAME"
-            )
-        try:
-            is_verifier = (start / HEADS).is_file()
-            model, self._tokenizer = (
-                read_model(start) if is_verifier else new_model(start, config.seed)
-            )
-            if accelerator.device.type == "cpu":
-                # Its backward pass is faster there.
-                model.classifier.set_attn_implementation("eager")
-            self._encoder = encoder = EvidenceEncoder.of(self._tokenizer, config.max_length)
-        except ValueError as error:
-            raise AdmiralError(str(error)) from error
+        model, self._tokenizer, self._encoder = open_start(start, config.seed, config.max_length)
+        if accelerator.device.type == "cpu":
+            # Its backward pass is faster there.
+            model.classifier.set_attn_implementation("eager")
         origin = SourceFile.of("start from", start / "model.safetensors")
-        read = partial(read_example_set, encoder=encoder)
-        super().__init__(config, read, [origin], {"start": origin.sha256})
+        self.introduction = (
+            f"A verifier for AdMIRaL {admiral.__version__}, started from {start.name}: it reads a "
+            "claim with up to six titled sentences of evidence, and estimates how likely the "
+            "evidence entails the claim, contradicts it, or does neither. "
+            f"`{HEADS}` holds two more heads, which say the same of each sentence and of each "
+            "token of the claim."
+        )
+        super().__init__(
+            config, accelerator, self._encoder, encoded, [origin], {"start": origin.sha256}
+        )
         self.module: VerifierLoss = VerifierLoss(model, config.dropout)
         self.groups = parameter_groups(
             self.module, model.encoder_parameters(), config.lr, config.head_lr
         )
-        if self._dev is not None:
-            tokens = config.batch_tokens
-            self._evaluator = VerifierEvaluator(self._dev, encoder, tokens, accelerator)
-            source = config.best_metric.partition("/")[0]
-            if "/" in config.best_metric and source not in self._evaluator.sources:
-                raise AdmiralError(
-                    f"{config.dev}: holds no examples for {config.best_metric!r}; its sources are "
-                    f"{', '.join(self._evaluator.sources)}"
-                )
 
     def collate(self, items: Any) -> ExampleBatch:
         """Return a padded batch."""
-        return collate(items, self._encoder)
+        return collate(items, self._encoder.special.pad)
 
-    def card(self, state: TrainingState, devices: str) -> str:
-        """Return the model card."""
-        introduction = (
-            f"A verifier for AdMIRaL {admiral.__version__}, started from {self.start.name}: it "
-            "reads a claim with up to six titled sentences of evidence, and estimates how likely "
-            "the evidence entails the claim, contradicts it, or does neither. "
-            f"`{HEADS}` holds two more heads, which say the same of each sentence and of each "
-            "token of the claim."
-        )
-        return self._card(state, devices, introduction, "natural-language-inference")
+    def rows(self, batch: ExampleBatch) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+        """Return the logits of the whole, and the right and known labels of the parts."""
+        whole, sentences, tokens = self.module.scores(batch)
+        right = right_and_known(sentences, batch.sentences, UNKNOWN)
+        return [whole], [*right, *right_and_known(tokens, batch.token_labels, UNKNOWN)]
 
     def write(self, folder: Path, dtype: torch.dtype) -> None:
         """Write the verifier."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from hypothesis import strategies as st
+from scipy import sparse
 
 from admiral.graph import MentionGraph
 from admiral.graph.mention_graph import graph_arrays
@@ -28,12 +29,12 @@ class SmallGraph:
 
     def build(self):
         mentions = [sorted(mentions.items()) for _, mentions in self.frames]
-        arrays = graph_arrays(
-            np.array([len(page) for page in self.pages]),
-            np.array([len(each) for each in mentions], dtype=np.int64),
-            np.array([row for each in mentions for row, _ in each], dtype=np.uint32),
-            np.array([kind for each in mentions for _, kind in each], dtype=np.uint8),
-        )
+        kinds = np.array([kind for each in mentions for _, kind in each], dtype=np.uint8)
+        rows = np.array([row for each in mentions for row, _ in each], dtype=np.int64)
+        starts = np.array([0, *accumulate(map(len, mentions))], dtype=np.int64)
+        shape = (len(mentions), len(self.pages))
+        by_frame = sparse.csr_array((kinds, rows, starts), shape=shape)
+        arrays = graph_arrays(np.array([len(page) for page in self.pages]), by_frame)
         return MentionGraph(Path("kb"), arrays, {}, {"aliases": True})
 
 

@@ -36,21 +36,18 @@ def test_auto_on_a_gpu(monkeypatch):
 def test_a_missing_gpu_is_an_error(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert choose_device("auto") == "cpu"
-    with pytest.raises(AdmiralError, match="'cuda:1': no GPU is visible; use --device cpu"):
+    with pytest.raises(AdmiralError, match=r"'cuda:1': is not here .*; use --device cpu"):
         choose_device("cuda:1")
     # It may be on another node; what is recorded of a run can be told without it.
     assert choose_precision(RetrievalConfig(device="cuda:1")) == "bf16"
 
 
-@pytest.mark.parametrize(
-    ("count", "message"),
-    [(1, "the only GPU here is cuda:0"), (3, "the GPUs here are cuda:0 to cuda:2")],
-)
-def test_a_gpu_number_beyond_the_last_is_an_error(monkeypatch, count, message):
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_gpu_number_beyond_the_last_is_an_error(monkeypatch, count):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
     for beyond in (count, 128, 256 + count - 1):
-        with pytest.raises(AdmiralError, match=f"'cuda:{beyond}': {message}"):
+        with pytest.raises(AdmiralError, match=rf"'cuda:{beyond}': is not here \({count} CUDA"):
             choose_device(f"cuda:{beyond}")
     assert choose_device(f"cuda:{count - 1}") == f"cuda:{count - 1}"
     assert choose_precision(RetrievalConfig(device=f"cuda:{count}")) == "bf16"  # of another node

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from admiral.records import Document
 from admiral.requirements import minilm_directory
-from admiral.retrieval.rerankers import CrossEncoderReranker, batch_by_length, reranker_inputs
+from admiral.retrieval.rerankers import CrossEncoderReranker, length_batches, reranker_inputs
 from training.warm_start import mini_tokenizer
 from trie import SafeTokenizer
 
 
 @given(st.lists(st.integers(1, 50), max_size=30), st.integers(1, 120))
 def test_batches_contain_every_input_once_and_keep_to_the_budget(lengths, budget):
-    batches = batch_by_length(lengths, budget)
+    batches = length_batches(lengths, budget)
     order = [i for batch in batches for i in batch]
     assert order == sorted(range(len(lengths)), key=lambda i: lengths[i])
     for batch in batches:

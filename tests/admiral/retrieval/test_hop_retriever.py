@@ -20,7 +20,6 @@ from admiral.retrieval.hop_retriever import (
     ScoredSequence,
     TitlesConstraint,
     TrieHopRetriever,
-    log_sum_exp,
     score_document_sets,
 )
 from admiral.retrieval.stage_assembly import build_stages
@@ -218,12 +217,6 @@ def test_titles_are_in_the_order_of_the_most_probable_sequence():
     (only,) = score_document_sets(sequences)
     assert only.titles == ("c", "b", "a")
     assert only.score == pytest.approx(math.log(math.exp(-5) + math.exp(-1)))
-
-
-def test_log_sum_exp_does_not_overflow():
-    assert log_sum_exp([]) == -math.inf
-    assert log_sum_exp([-math.inf, -math.inf]) == -math.inf
-    assert log_sum_exp([1e4, 1e4]) == pytest.approx(1e4 + math.log(2))
 
 
 def log_probability(system, source, target):

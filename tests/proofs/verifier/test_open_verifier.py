@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from admiral.models.verifiers import CustomVerifier, open_verifier
+from admiral.models.verifiers import open_verifier
 from proofs.verifier import VerifierError
 from proofs.verifier.classifier_verifier import ClassifierVerifier, new_model, write_model
 from proofs.verifier.evidence_verifier import EvidenceVerifier
@@ -22,30 +22,6 @@ class Good:
     def read(self, claims, evidences):
         neutral = np.array([0.0, 1, 0])
         return [Reading(np.eye(3)[0], np.tile(neutral, (len(e), 1))) for e in evidences]
-
-class Short:
-    def read(self, claims, evidences):
-        return []
-
-class Other:
-    def read(self, claims, evidences):
-        return [1] * len(claims)
-
-class Lists:
-    def read(self, claims, evidences):
-        return [Reading([1.0, 0, 0], np.zeros((len(e), 3))) for e in evidences]
-
-class Shape:
-    def read(self, claims, evidences):
-        return [Reading(np.array([1.0, 0, 0]), np.zeros((9, 3))) for e in evidences]
-
-class Nan:
-    def read(self, claims, evidences):
-        return [Reading(np.full(3, np.nan), np.zeros((len(e), 3))) for e in evidences]
-
-class Logits:
-    def read(self, claims, evidences):
-        return [Reading(np.array([3.0, 0, -1]), np.zeros((len(e), 3))) for e in evidences]
 
 class Needy:
     def __init__(self, path):
@@ -93,7 +69,6 @@ def test_directories_without_a_verifier_are_named(tmp_path):
 
 def test_a_class_of_the_user_is_a_verifier(module):
     verifier = open_verifier(f"{module}:Good")
-    assert isinstance(verifier, CustomVerifier)
     (reading,) = verifier.read(["Rome"], [[("", "Oslo")]])
     np.testing.assert_array_equal(reading.labels, [1, 0, 0])
 
@@ -101,12 +76,12 @@ def test_a_class_of_the_user_is_a_verifier(module):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("no_such_module_17:A", "the module no_such_module_17 cannot be imported"),
+        ("no_such_module_17:A", "cannot be imported and called .*no_such_module_17"),
         ("broken_verifiers:A", r"cannot be imported .*no_such_package_17.*; mend it"),
-        ("own_verifiers:Missing", "the module own_verifiers has no class Missing"),
-        ("own_verifiers:number", "the module own_verifiers has no class number"),
-        ("own_verifiers:Needy", r"Needy\(\) cannot be called .*path"),
-        ("own_verifiers:Mute", "Mute has no method read; write one as"),
+        ("own_verifiers:Missing", "cannot be imported .* has no attribute 'Missing'"),
+        ("own_verifiers:number", "cannot be imported and called .*'int' object"),
+        ("own_verifiers:Needy", r"cannot be imported and called .*path"),
+        ("own_verifiers:Mute", "Mute': has no method read; write one as"),
         ("own_verifiers", "no such directory; .* module:Class"),
         ("own_verifiers:", "no such directory"),
         ("", "no such directory|holds no verifier"),
@@ -115,22 +90,6 @@ def test_a_class_of_the_user_is_a_verifier(module):
 def test_names_that_are_no_class_are_told(module, name, says):
     with pytest.raises(VerifierError, match=says):
         open_verifier(name or f"{module} x")
-
-
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("Short", "returned 0 readings of 1 claims; return one for each"),
-        ("Other", r"returned int; return objects of proofs\.verifier\.Reading"),
-        ("Lists", r"field 'labels' of a reading: expected an array of the shape \(3,\), found"),
-        ("Shape", r"field 'sentences' .* shape \(1, 3\), found \(9, 3\)"),
-        ("Nan", "field 'labels' of a reading: expected probabilities of entailment"),
-        ("Logits", "field 'labels' of a reading: expected probabilities"),
-    ],
-)
-def test_readings_of_a_class_are_checked(module, name, says):
-    with pytest.raises(VerifierError, match=f"verifier '{module}:{name}': .*{says}"):
-        open_verifier(f"{module}:{name}").read(["Rome"], [[("", "Oslo")]])
 
 
 def test_the_import_loads_no_framework():

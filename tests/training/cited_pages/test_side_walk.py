@@ -129,9 +129,7 @@ def test_rankings_and_failures(folder, kb):
 def test_an_encoder_is_trained_and_searched_with(folder, kb, pairs, start):
     config = settings(start, pairs, folder / "encoder", strategy="soft", lr=1e-3)
     train(DenseProgram, config)
-    card = (folder / "encoder" / "README.md").read_text()
-    assert "accuracy" in card
-    assert "changed" in card
+    assert "accuracy" in (folder / "encoder" / "README.md").read_text()
     # The weights are exported in half precision, and can be trained on.
     train(DenseProgram, settings(config.out, pairs, folder / "encoder-2", strategy="soft"))
     out = folder / "dense"

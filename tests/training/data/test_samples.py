@@ -33,6 +33,7 @@ from training.data.samples import (
     read_samples,
     with_headings,
 )
+from training.multitask.multitask_settings import TrainConfig
 from training.multitask.sample_batches import (
     IGNORED,
     GenerationExample,
@@ -152,7 +153,8 @@ def test_errors_name_the_field(samples, tmp_path, task, change, says):
 
 
 def test_batches_hold_each_example_once_within_the_budget(samples, tokens):
-    items = [i for s in samples if (i := encode(tokens, s, 160, 200)) is not None]
+    config = TrainConfig(max_source=160, max_target=200)
+    items = [item for sample in samples for item in encode(tokens, sample, config)]
     pairs = [i for i in items if isinstance(i, GenerationExample)]
     batches = bucket(pairs, 2000, 5)
     assert sorted(id(p) for b in batches for p in b) == sorted(id(p) for p in pairs)

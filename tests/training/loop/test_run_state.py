@@ -1,16 +1,13 @@
 """Saved states of runs: round trip, and states that are refused."""
 
-import io
-import sys
-
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
 from admiral.errors import AdmiralError
-from tests.training.tiny import elsewhere, full_disk, prepare, train
+from tests.training.tiny import full_disk
 from training.loop.run_files import RunFiles, TrainingState, load_state, open_state, save_state
-from trie.safe_tokenizer import TASKS
 
 
 def trained(width=3):
@@ -50,6 +47,30 @@ def test_a_state_round_trips(tmp_path):
     assert open_state(run, True, {"seed": 2}, {}) == TrainingState(run={"seed": 2})
 
 
+def test_states_of_earlier_versions_are_read(tmp_path):
+    run = RunFiles(tmp_path / "out")
+    run.folder.mkdir()
+    names = [
+        f"{kind}/{name}" for kind in ("weight", "exp_avg", "exp_avg_sq") for name in ("w", "b")
+    ]
+    tensors = {name: torch.full((2,), float(at)) for at, name in enumerate(names)}
+    tensors |= {"step/w": torch.tensor(2.0), "step/b": torch.tensor(2.0)}
+    progress = (
+        '{"step": 2, "position": 8, "seconds": 1.5, "best": 0.5, "metrics": {"score": 0.5}, '
+        '"measured": 2, "selection": {"dev": null}, "run": {"seed": 0}}'
+    )
+    save_file(tensors, run.state, metadata={"progress": progress})
+    run.model.mkdir()
+    state = open_state(run, False, {"seed": 0}, {"dev": None})
+    assert (state.step, state.position, state.best, state.measured) == (2, 8, 0.5, 2)
+    module = nn.ParameterDict({"w": torch.zeros(2), "b": torch.zeros(2)})
+    optimizer = torch.optim.AdamW(module.parameters(), fused=True)
+    load_state(run.state, module, optimizer)
+    assert module["b"].tolist() == [1, 1]
+    moments = {key: value.tolist() for key, value in optimizer.state[module["b"]].items()}
+    assert moments == {"step": 2, "exp_avg": [3, 3], "exp_avg_sq": [5, 5]}
+
+
 def test_a_state_that_was_cut_off_is_an_error(tmp_path):
     run, _, _ = saved(tmp_path)
     run.state.write_bytes(run.state.read_bytes()[:-1])
@@ -72,28 +93,3 @@ def test_a_failed_save_keeps_the_previous_state(tmp_path):
         save_state(run.state, module, optimizer, TrainingState(step=2))
     assert run.state.read_bytes() == before
     assert list(run.folder.iterdir()) == [run.state]
-
-
-class Terminal(io.StringIO):
-    """A stream that claims to be a terminal."""
-
-    def isatty(self):
-        return True
-
-
-@pytest.fixture(scope="module")
-def settings(tmp_path_factory):
-    return prepare(tmp_path_factory.mktemp("shown"))
-
-
-@pytest.mark.parametrize("shown", [io.StringIO(), Terminal()])
-def test_losses_are_reported_as_lines_or_in_a_progress_bar(settings, shown, monkeypatch):
-    monkeypatch.setattr(sys, "stderr", shown)
-    config = elsewhere(settings, type(shown).__name__).changed(steps=4, eval_every=2)
-    train(config, TASKS)
-    text = shown.getvalue()
-    assert ("4/4" in text) == shown.isatty()
-    assert "step 4 of 4: generation" in text
-    assert text.count("evaluated: score") == 2
-    assert "8 prove, 4 rerank, 20 retrieve samples; 1 process on cpu" in text
-    assert f"finished; the checkpoint is {config.out}" in text

@@ -1,7 +1,6 @@
 """Batches: their samples, order, and collation."""
 
 import hashlib
-from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -17,8 +16,8 @@ from training.multitask.sample_batches import (
     IGNORED,
     GenerationExample,
     SequenceBatch,
-    batches_of,
     collate,
+    one_epoch,
     read_training_set,
 )
 from trie import TokenTrie
@@ -47,9 +46,8 @@ def tokens(config):
 
 def test_samples_are_selected_by_task_and_counted(config, tokens):
     training_set = read_training_set("train", config.samples, config, ("rerank", "prove"), tokens)
-    assert training_set.source.samples == {"prove": 8, "rerank": 4}
+    assert training_set.source.holds == {"prove": 8, "rerank": 4}
     assert {sample.task for sample in training_set.samples} == {"rerank", "prove"}
-    assert len(training_set.items) == len(training_set.samples)
     assert training_set.source.name == "samples.jsonl"
     assert (
         training_set.source.sha256 == hashlib.sha256(Path(config.samples).read_bytes()).hexdigest()
@@ -61,7 +59,7 @@ def test_retrieval_samples_are_selected_by_hop(config, tokens, hops, count):
     training_set = read_training_set(
         "train", config.samples, config.changed(hops=hops), TASKS, tokens
     )
-    assert training_set.source.samples == {"prove": 8, "rerank": 4, "retrieve": count}
+    assert training_set.source.holds == {"prove": 8, "rerank": 4, "retrieve": count}
     known = {s.hop for s in training_set.samples if isinstance(s, RetrieveSample)}
     assert hops == "all" or known == set(map(int, hops.split(",")))
 
@@ -70,7 +68,7 @@ def test_titles_replace_identifiers_for_joint_docs(config, tokens):
     joint = config.changed(target="titles")
     training_set = read_training_set("train", config.samples, joint, ("retrieve",), tokens)
     hops = set()
-    for sample, item in zip(training_set.samples, training_set.items, strict=True):
+    for sample, item in zip(training_set.samples, training_set.examples, strict=True):
         assert isinstance(sample, RetrieveSample) and isinstance(item, GenerationExample)
         for target, ids in zip(sample.targets(), item.targets, strict=True):
             titles = [*(sample.evidence[i][0] for i in target.identifiers), target.title]
@@ -105,26 +103,11 @@ def test_files_without_samples_are_errors(config, tokens, tmp_path):
 WORD_PAIRS = [GenerationExample([3] * (1 + n % 5), [[4, 2]], [[]]) for n in range(20)]
 
 
-def padded(items):
-    return collate(items, 1, 2)
-
-
-def stream(seed=3):
-    return batches_of(WORD_PAIRS, 24, 24, seed)
-
-
 def test_each_epoch_has_every_item_once_in_a_new_order():
-    first = []
-    batches = stream()
-    while len(first) < len(WORD_PAIRS):
-        first += map(id, next(batches))
-    assert sorted(first) == sorted(map(id, WORD_PAIRS))
-    second = []
-    while len(second) < len(WORD_PAIRS):
-        second += map(id, next(batches))
-    assert sorted(second) == sorted(first) and second != first
-    assert list(islice(stream(), 30)) == list(islice(stream(), 30))
-    assert list(islice(stream(), 30)) != list(islice(stream(4), 30))
+    first, again, second = (one_epoch(WORD_PAIRS, 24, 24, epoch) for epoch in (3, 3, 4))
+    items = [[id(item) for batch in epoch for item in batch] for epoch in (first, second)]
+    assert sorted(items[0]) == sorted(items[1]) == sorted(map(id, WORD_PAIRS))
+    assert items[0] != items[1] and first == again
 
 
 ROOT = Path(__file__).parents[3]

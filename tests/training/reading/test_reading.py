@@ -22,11 +22,10 @@ from training.__main__ import main
 from training.data.examples import Example
 from training.data.records import write_records
 from training.loop.training_loop import run_training
-from training.reading import ANY_OPERATOR, collate, possible_operators, read_reading_set
+from training.reading import ANY_OPERATOR, collate, encoded_by, possible_operators
 from training.reading.adapters import load_reader, with_adapters
-from training.reading.reader_program import ReaderLoss, ReaderProgram
-from training.reading.reader_settings import ReaderConfig
-from training.verification.example_program import marginal_losses
+from training.reading.reader_program import ReaderConfig, ReaderLoss, ReaderProgram
+from training.verification import marginal_losses, read_example_set
 
 
 def train(config):
@@ -81,6 +80,11 @@ def encoder(settings):
     return ReaderEncoder.of(new_reader(Path(settings.base), 0)[1], 48)
 
 
+def read_items(path, encoder):
+    """Return the examples of a file as the reader learns from them."""
+    return read_example_set("train", [Path(path)], encoder, encoded_by(encoder)).items
+
+
 def symbols(bits):
     return "".join(operator.value for at, operator in enumerate(OPERATORS) if bits >> at & 1)
 
@@ -119,7 +123,7 @@ def test_words_of_a_span_teach_where_it_is_quoted(encoder, tmp_path):
     evidence = (("Rome", "Rome is an old city."), ("", "The city is in Italy."), ("", "Rome is a"))
     example = Example(CLAIM, evidence, "entailment", "s")
     write_records(tmp_path / "one.jsonl", [example])
-    (item,) = read_reading_set("train", [tmp_path / "one.jsonl"], encoder).items
+    (item,) = read_items(tmp_path / "one.jsonl", encoder)
     places = torch.tensor(item.quotations.tolist()).view(-1, 3).tolist()
     (read,) = encoder.encode([CLAIM], [evidence])
     claim = [CLAIM[begin:end] for begin, end in read.places]
@@ -149,7 +153,7 @@ def test_a_loss_is_that_of_the_sum_of_possible_answers(scores, bits):
 
 @pytest.mark.parametrize("heads", ["both", "automaton", "whole"])
 def test_only_the_chosen_heads_teach_the_encoder(settings, encoder, heads):
-    items = read_reading_set("train", [Path(settings.examples)], encoder).items
+    items = read_items(settings.examples, encoder)
     batch = collate(items, encoder.special.pad)
     reader, _ = new_reader(Path(settings.base), 0)
     ReaderLoss(reader, heads)(batch).backward()
@@ -168,7 +172,7 @@ def test_only_the_chosen_heads_teach_the_encoder(settings, encoder, heads):
 
 def test_the_automaton_is_drawn_towards_the_whole_head_and_not_the_reverse(settings, encoder):
     """Without labels, nothing else teaches the operators."""
-    items = read_reading_set("train", [Path(settings.examples)], encoder).items
+    items = read_items(settings.examples, encoder)
     batch = collate(items, encoder.special.pad)
     batch = replace(
         batch,

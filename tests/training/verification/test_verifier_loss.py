@@ -19,14 +19,19 @@ from training.data.records import write_records
 from training.verification import (
     POSSIBLE,
     UNKNOWN,
-    EncodedExample,
     ExampleSet,
-    collate,
     epoch_batches,
+    marginal_losses,
     read_example_set,
 )
-from training.verification.example_program import marginal_losses
-from training.verification.verifier_program import SENTENCE_WEIGHT, TOKEN_WEIGHT, VerifierLoss
+from training.verification.verifier_program import (
+    SENTENCE_WEIGHT,
+    TOKEN_WEIGHT,
+    EncodedExample,
+    VerifierLoss,
+    collate,
+    encoded,
+)
 
 ENTAILED, NEUTRAL, REFUTED = (POSSIBLE[n] for n in ("entailment", "neutral", "contradiction"))
 
@@ -102,9 +107,9 @@ def test_labels_are_those_of_the_example(encoder, tmp_path):
         Example(claim, sentences, "neutral", "s", weight=0.0),
     ]
     write_records(tmp_path / "examples.jsonl", examples)
-    data = read_example_set("train", [tmp_path / "examples.jsonl"], encoder)
+    data = read_example_set("train", [tmp_path / "examples.jsonl"], encoder, encoded)
     assert data.examples == examples[:3]  # the others do not fit, or have no weight
-    assert data.files[0].samples == {"s": 4}
+    assert data.files[0].holds == {"s": 4}
     first, second, third = data.items
     assert list(first.sentences) == [REFUTED, UNKNOWN, REFUTED | ENTAILED]
     (words,) = encoder.encode([claim], [()])
@@ -114,7 +119,7 @@ def test_labels_are_those_of_the_example(encoder, tmp_path):
     assert set(second.tokens) == {ENTAILED}
     assert set(second.sentences) == {UNKNOWN}
     assert third.label == NEUTRAL | REFUTED
-    batch = collate(data.items, encoder)
+    batch = collate(data.items, encoder.special.pad)
     assert batch.ids.shape == batch.mask.shape == batch.segments.shape
     assert batch.labels.tolist() == [REFUTED, ENTAILED, NEUTRAL | REFUTED]
     assert batch.markers.shape == batch.sentences.shape == (3, 3)
@@ -128,17 +133,6 @@ def test_labels_are_those_of_the_example(encoder, tmp_path):
         )
 
 
-@given(
-    st.lists(st.floats(-9, 9), min_size=3, max_size=3),
-    st.sampled_from((*POSSIBLE.values(), UNKNOWN)),
-)
-def test_losses_are_those_of_the_sum_of_possible_labels(scores, bits):
-    logits = torch.tensor(scores, dtype=torch.float64)
-    total = sum(p for at, p in enumerate(logits.softmax(0).tolist()) if bits >> at & 1)
-    loss = float(marginal_losses(logits, torch.tensor(bits)))
-    assert loss == pytest.approx(-torch.tensor(total, dtype=torch.float64).log().item(), abs=1e-9)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return write_classifier_directory(tmp_path_factory.mktemp("loss") / "start", labels=())
@@ -149,7 +143,7 @@ def loss_of(folder, dropout):
 
 
 @pytest.fixture(scope="module")
-def encoded(folder):
+def batch(folder):
     _, tokenizer = new_model(folder, 0)
     encoder = EvidenceEncoder.of(tokenizer, 48)
     sentences = (("Rome", "Rome is a city."), ("Oslo", "Oslo is not."))
@@ -159,12 +153,8 @@ def encoded(folder):
     ]
     path = folder.parent / "examples.jsonl"
     write_records(path, examples)
-    return read_example_set("train", [path], encoder).items, encoder
-
-
-@pytest.fixture(scope="module")
-def batch(encoded):
-    return collate(*encoded)
+    items = read_example_set("train", [path], encoder, encoded).items
+    return collate(items, encoder.special.pad)
 
 
 @torch.no_grad()
