@@ -16,7 +16,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
@@ -26,13 +25,18 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from admiral.records import Document
 from admiral.requirements import check_extra
-from admiral.storage.atomic_files import check_distinct_paths
-from training.command_options import exclude_option, kb_option, out_argument, program, seed_option
-from training.data.claim_sources import titles_of
 from training.data.examples import NOT_ENTAILMENT, Example
 from training.data.parsed_claims import Claim, ParsedDocument, Value, twin_words
 from training.data.records import write_records
 from training.data.world_values import FALSE, OPEN, TRUE, article, number_claims, time_claims
+from training.data_options import (
+    ExcludeOptions,
+    KbOptions,
+    OutOptions,
+    Positive,
+    SeedOptions,
+    program,
+)
 from training.synthesis.profiles import is_list_page
 
 SOURCE = "twins"
@@ -355,35 +359,23 @@ _BLOCK = 512  # documents that are parsed together
 _NEIGHBOURS = 3
 
 
-@program
-@out_argument
-@kb_option("name")
-@click.option(
-    "--documents",
-    "count",
-    type=click.IntRange(min=1),
-    default=20000,
-    show_default=True,
-    help="Documents to make claims about, drawn at random.",
-)
-@click.option(
-    "--model",
-    default=_MODEL,
-    show_default=True,
-    help="spaCy's model for English: a package or a directory.",
-)
-@exclude_option("their documents are left out")
-@seed_option
-def main(
-    out: Path, name: str, count: int, model: str, exclude: tuple[Path, ...], seed: int
-) -> None:
+class TwinOptions(ExcludeOptions, KbOptions, SeedOptions, OutOptions):
+    """Options of this program."""
+
+    documents: Positive = 20_000
+    """Documents to make claims about, drawn at random."""
+    model: str = _MODEL
+    """spaCy's model for English: a package or a directory."""
+
+
+@program(TwinOptions)
+def main(options: TwinOptions) -> None:
     """Write groups of examples to OUT (JSON Lines), the same ones for the same seed."""
-    check_distinct_paths(out, *exclude)
-    excluded = titles_of(exclude)
-    parser = open_parser(model)
-    with KnowledgeBase.open(locate(name)) as kb:
-        written = write_records(out, build(kb, parser, count, excluded, seed))
-    click.echo(f"{out}: {written:,} examples", err=True)
+    parser = open_parser(options.model)
+    with KnowledgeBase.open(locate(options.kb)) as kb:
+        examples = build(kb, parser, options.documents, options.excluded(), options.seed)
+        written = write_records(options.out, examples)
+    click.echo(f"{options.out}: {written:,} examples", err=True)
 
 
 def open_parser(model: str) -> Any:

@@ -10,31 +10,28 @@ Run as ``python -m training link_prediction --kb KB --count 100000 OUT.jsonl``.
 
 from __future__ import annotations
 
-import math
 import random
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from pathlib import Path
 
 import click
 
 from admiral.kb import KnowledgeBase, locate
 from admiral.records import Document
-from admiral.retrieval.first_stage import Mention, base_title, find_mentions
-from admiral.storage.atomic_files import check_distinct_paths
-from training.command_options import (
-    exclude_option,
-    headings_option,
-    kb_option,
-    out_argument,
-    program,
-    seed_option,
-)
-from training.data.claim_sources import titles_of
+from admiral.retrieval.first_stage import base_title, find_mentions
 from training.data.records import write_records
 from training.data.samples import RetrieveSample, with_headings
+from training.data_options import (
+    ExcludeOptions,
+    HeadingOptions,
+    KbOptions,
+    OutOptions,
+    Positive,
+    SeedOptions,
+    program,
+)
 
 _SENTENCES = 6  # first sentences of a document, from which links, clauses and evidence are drawn
 _MIN_WORDS, _MAX_WORDS = 4, 26  # of a clause
@@ -83,29 +80,28 @@ class PseudoClaimSampler:
         """Return one or two links; each begins at the target of the previous one."""
         document = self._random_document()
         chain: list[Link] = []
-        titles = {document.title}
+        left_out = {document.title, *self._excluded}
         length = 1 if self._random.random() < _ONE_LINK else 2
         while len(chain) < length and document.title not in self._excluded:
-            links = [
-                link
-                for link in self._links(document)
-                if link.target not in titles and link.target not in self._excluded
-            ]
+            links = [link for link in self._links(document) if link.target not in left_out]
             if not links:
                 break
             # Prefer names of several words to those such as "French" or "September".
             weights = [len(base_title(link.target).split()) ** 2 for link in links]
             (link,) = self._random.choices(links, weights)
             chain.append(link)
-            titles.add(link.target)
+            left_out.add(link.target)
             document = self._kb.document(link.target)
         return chain
 
     def _links(self, document: Document) -> Iterator[Link]:
+        """Yield the mentions that can only mean one document."""
         for number, sentence in enumerate(document.sentences[:_SENTENCES]):
             for mention in find_mentions(self._kb, sentence):
                 title = mention.titles[0]
-                if title != document.title and _is_unambiguous(title, mention):
+                only_meaning = len(mention.titles) == 1 or base_title(title) == title
+                is_other = title != document.title and not title.endswith("(disambiguation)")
+                if only_meaning and is_other:
                     yield Link(document, number, (mention.start, mention.end), title)
 
     def _samples_of(self, chain: Sequence[Link]) -> Iterator[RetrieveSample]:
@@ -140,8 +136,7 @@ class PseudoClaimSampler:
             document = self._random.choice(documents)
             match self._random.randrange(3):
                 case 0:
-                    links = list(self._links(document))
-                    if links:
+                    if links := list(self._links(document)):
                         document = self._kb.document(self._random.choice(links).target)
                 case 1:
                     document = self._random_document()
@@ -212,27 +207,18 @@ class PseudoClaimSampler:
         return " ".join(words)
 
 
-def _is_unambiguous(title: str, mention: Mention) -> bool:
-    """Return whether a mention can only mean the document with this title."""
-    only_meaning = len(mention.titles) == 1 or base_title(title) == title
-    return only_meaning and not title.endswith("(disambiguation)")
+class LinkOptions(HeadingOptions, ExcludeOptions, KbOptions, SeedOptions, OutOptions):
+    """Options of this program."""
+
+    count: Positive = 100_000
+    """Number of samples."""
 
 
-@program
-@out_argument
-@kb_option("name")
-@click.option("--count", type=click.IntRange(min=1), default=100_000, show_default=True)
-@seed_option
-@exclude_option("their documents are in no chain", exists=True)
-@headings_option("samples")
-def main(
-    out: Path, name: str, count: int, seed: int, exclude: tuple[Path, ...], headings: float
-) -> None:
+@program(LinkOptions)
+def main(options: LinkOptions) -> None:
     """Write COUNT samples of link prediction to OUT (JSON Lines), the same for the same seed."""
-    if math.isnan(headings):
-        raise click.UsageError("--headings is not a number.")
-    check_distinct_paths(out, *exclude)
-    with KnowledgeBase.open(locate(name)) as kb:
-        samples = PseudoClaimSampler(kb, seed, titles_of(exclude)).samples()
-        written = write_records(out, with_headings(islice(samples, count), headings, seed))
-    click.echo(f"{out}: {written:,} samples", err=True)
+    with KnowledgeBase.open(locate(options.kb)) as kb:
+        sampler = PseudoClaimSampler(kb, options.seed, options.excluded())
+        samples = islice(sampler.samples(), options.count)
+        written = write_records(options.out, with_headings(samples, options.headings, options.seed))
+    click.echo(f"{options.out}: {written:,} samples", err=True)

@@ -18,9 +18,9 @@ from admiral.gold import GoldClaim
 from admiral.records import Document
 from admiral.retrieval.first_stage import base_title
 from proofs.logic.words import PREPOSITIONS, VERBS
-from training.data.evidence_corpora import Corpus, holds_gold
-from training.data.evidence_examples import LABELS, Sentence, gold_sentences
-from training.data.examples import NOT_ENTAILMENT, RELEVANT, Example
+from training.data.evidence_corpora import Corpus, gold_sentences, holds_gold
+from training.data.evidence_examples import LABELS
+from training.data.examples import NOT_ENTAILMENT, RELEVANT, Example, Labelled, Sentence
 from training.data.world_values import article
 from training.synthesis.profiles import parse_profile
 
@@ -79,26 +79,17 @@ def bridge_twins(
     ]
     others = rng.sample(others, min(rng.randint(0, _MAX_OTHERS), len(others)))
     order = rng.sample(range(size := len(gold) + 1 + len(others)), size)
-    entailed = label == "entailment"
-    for sentences, other, name in (
-        (gold, control[1], label),
-        (unlinked, control[0], "neutral" if entailed else NOT_ENTAILMENT),
-    ):
-        # What is said of the parts is known, except where the name was.
-        own = [
-            (label if entailed else RELEVANT) if name == label or (entailed and s in gold) else None
-            for s in sentences
-        ]
-        evidence = [*sentences, other, *others]
-        labels = [*own, *[None] * (size - len(own))]
-        yield Example(
-            claim.claim,
-            tuple(evidence[at] for at in order),
-            name,
-            source,
-            tuple(labels[at] for at in order),
-            group=claim.id,
-        )
+    bare = Example(claim.claim, (), label, source, group=claim.id)
+    # What is said of the parts is known, except where the name was.
+    known = label if label == "entailment" else RELEVANT
+    whole: list[Labelled] = [(sentence, known) for sentence in gold]
+    twin: list[Labelled] = [
+        (s, known if label == "entailment" and s in gold else None) for s in unlinked
+    ]
+    open_label = "neutral" if label == "entailment" else NOT_ENTAILMENT
+    for items, other, name in ((whole, control[1], label), (twin, control[0], open_label)):
+        items += [(other, None), *((sentence, None) for sentence in others)]
+        yield bare.with_evidence([items[at] for at in order], name)
 
 
 def _control(
