@@ -234,6 +234,7 @@ _BORN = re.compile(rf"\([^()]*\bborn (?:on |in )?({_DATE})")
 _LIVED = re.compile(
     rf"\((?:[^()]*[;,] )?(?:born )?({_DATE})[^()–-]{{0,40}}[–-][^()\d]{{0,40}}?({_DATE})"
 )
+_YEAR = re.compile(r"\d{4}")
 _TOKEN = re.compile(r"\w+")
 
 
@@ -271,28 +272,16 @@ def life_clauses(first_sentence: str) -> tuple[str, ...]:
     They come from the parenthesis after the name in the first sentence of a document.
     """
     start = first_sentence[:200]
-    lived = _LIVED.search(start)
-    if lived is not None:
+    if (lived := _LIVED.search(start)) is not None:
         born, died = lived.groups()
-        return (
-            f"who was born {_with_preposition(born)}",
-            f"who died {_with_preposition(died)}",
-            f"who lived from {born[-4:] if ',' in born else born.rsplit(' ', 1)[-1]} to "
-            f"{died[-4:] if ',' in died else died.rsplit(' ', 1)[-1]}",
-        )
-    born_only = _BORN.search(start)
-    return (
-        (
-            f"who was born {_with_preposition(born_only[1])}",
-            f"born {_with_preposition(born_only[1])}",
-        )
-        if born_only
-        else ()
-    )
-
-
-def _with_preposition(date: str) -> str:
-    return f"in {date}" if date.isdigit() else f"on {date}"
+        years = " to ".join(_YEAR.findall(f"{born} {died}"))
+        when, end = (f"{'in' if date.isdigit() else 'on'} {date}" for date in (born, died))
+        return f"who was born {when}", f"who died {end}", f"who lived from {years}"
+    if (born_only := _BORN.search(start)) is not None:
+        date = born_only[1]
+        when = f"born {'in' if date.isdigit() else 'on'} {date}"
+        return f"who was {when}", when
+    return ()
 
 
 def first_clause(text: str) -> str:

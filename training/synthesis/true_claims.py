@@ -78,56 +78,6 @@ def matches_slot(profile: Profile, slot: Slot) -> bool:
             return True
 
 
-class Describer:
-    """Writes descriptions that involve a given number of documents."""
-
-    def __init__(self, corpus: ParsedCorpus) -> None:
-        self._corpus = corpus
-
-    def describe(
-        self, profile: Profile, budget: int, used: frozenset[str], rng: random.Random
-    ) -> Description | None:
-        """Return a description that involves at most `budget` documents; None if there is none.
-
-        `budget`: maximum number of documents, including this one. `used`: titles that must not be
-        described again.
-        """
-        if not profile.definition:
-            return None
-        if budget > 1:
-            for statement, slot in self._corpus.sample_slots(profile, 4, rng):
-                description = self._describe_by_mention(profile, statement, slot, budget, used, rng)
-                if description is not None:
-                    return description
-        return _describe_directly(profile, rng)
-
-    def _describe_by_mention(
-        self,
-        profile: Profile,
-        statement: Statement,
-        slot: Slot,
-        budget: int,
-        used: frozenset[str],
-        rng: random.Random,
-    ) -> Description | None:
-        if slot.title in used or slot.title == profile.title:
-            return None
-        other = self._corpus.profile(slot.title)
-        if other is None or not matches_slot(other, slot):
-            return None
-        inner = self.describe(other, budget - 1, used | {profile.title}, rng)
-        if inner is None:
-            return None
-        head = _phrase_before_mention(profile, statement, slot.start, rng)
-        if not head:
-            return None
-        text = join_parts(head, inner.text)
-        evidence = ((profile.title, 0), (profile.title, statement.index), *inner.evidence)
-        return Description(
-            text, tuple(dict.fromkeys(evidence)), ((profile.title, text), *inner.phrases)
-        )
-
-
 def _phrase_before_mention(
     profile: Profile, statement: Statement, end: int, rng: random.Random
 ) -> str:
@@ -156,7 +106,7 @@ def _describe_directly(profile: Profile, rng: random.Random) -> Description | No
     rng.shuffle(sources)
     bare = [""] if rng.random() < _BARE_SHARE else []
     for source in [*bare, *sources, ""]:
-        fact, index = _fact(profile, source, rng)
+        fact, index = (source, 0) if isinstance(source, str) else _fact(profile, source, rng)
         if index < 0:
             continue
         noun = _noun_phrase(profile, rng, _MAX_SHORT_NOUN_WORDS if fact else _MAX_NOUN_WORDS)
@@ -165,22 +115,17 @@ def _describe_directly(profile: Profile, rng: random.Random) -> Description | No
             continue
         if fact and text.startswith(("a ", "an ")) and rng.random() < _DEFINITE_SHARE:
             text = "the " + text.partition(" ")[2]
-        return Description(
-            text, tuple(dict.fromkeys(((title, 0), (title, index)))), ((title, text),)
-        )
+        evidence = dict.fromkeys(((title, 0), (title, index)))
+        return Description(text, tuple(evidence), ((title, text),))
     return None
 
 
-def _fact(profile: Profile, source: str | Statement, rng: random.Random) -> tuple[str, int]:
-    if isinstance(source, str):
-        return source, 0
-    text = source.predicate
+def _fact(profile: Profile, statement: Statement, rng: random.Random) -> tuple[str, int]:
+    text = statement.predicate
     ends = [end for end in clause_ends(text) if 3 <= word_count(text[:end]) <= _MAX_FACT_WORDS]
-    return (
-        (_relative_clause(profile, text[: rng.choice(ends)], rng), source.index)
-        if ends
-        else ("", -1)
-    )
+    if not ends:
+        return "", -1
+    return _relative_clause(profile, text[: rng.choice(ends)], rng), statement.index
 
 
 def _definition_offset(profile: Profile, statement: Statement) -> int | None:
@@ -237,9 +182,9 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.casefold()))
 
 
-def normalised_tokens(text: str) -> list[str]:
+def normalised(text: str) -> str:
     """Return the words of a text without accents, case, and plural or possessive endings."""
-    return [_stem(word) for word in _words(text)]
+    return " ".join(map(_stem, _words(text)))
 
 
 def _stem(word: str) -> str:
@@ -277,71 +222,54 @@ _WHERE = re.compile(
     r"|based|founded|built|buried|established|played)|took place|takes place|died|lives|lived"
     r"|grew up|began) (?:in|at) $"
 )
+# A slot with its statement, and the description that replaces it.
+Filled = tuple[Statement, Slot, Description]
 
 
-def compose_sentence(
-    root: Profile,
-    chosen: Sequence[tuple[Statement, Slot, Description]],
-    rng: random.Random,
-) -> str:
-    """Return statements of the root as one sentence, with descriptions in their slots.
-
-    `chosen`: one or two (statement, slot, description) of the root.
-    """
+def compose_sentence(root: Profile, chosen: Sequence[Filled], rng: random.Random) -> str:
+    """Return one or two statements of the root as one sentence, with descriptions in the slots."""
     statement, slot, description = chosen[0]
-    predicate = statement.predicate
+    predicate, end = statement.predicate, slot.end
+    parts = [predicate[: slot.start], description.text]
     if len(chosen) == 2:
-        second_statement, second_slot, second_description = chosen[1]
+        second_statement, second_slot, second = chosen[1]
         if second_statement == statement:
-            comma = "," if description.is_long else ""
-            middle = predicate[slot.end : second_slot.start]
-            parts = [
-                predicate[: slot.start],
-                description.text + comma,
-                middle,
-                second_description.text,
-            ]
+            parts[1] += "," if description.is_long else ""
+            parts += [predicate[end : second_slot.start], second.text]
         else:
             link = ", and" if description.is_long else "and"
-            parts = [predicate[: slot.start], description.text, link]
-            parts += [second_statement.predicate[: second_slot.start], second_description.text]
-        return to_sentence(join_parts(_maybe_adverbial(statement, rng), root.name, *parts))
-    if rng.random() < _INVERTED_SHARE:
-        inverted = _inverted(root, predicate[: slot.start], description.text)
-        if inverted:
-            return to_sentence(inverted)
-    end = slot.end
-    if not description.is_long and not slot.has_apposition and rng.random() < _TAIL_SHARE:
-        ends = [
-            e
-            for e in clause_ends(predicate, end)
-            if word_count(predicate[:e]) <= _MAX_STATEMENT_WORDS
-        ]
-        end = rng.choice(ends) if ends else end
-    parts = [predicate[: slot.start], description.text, predicate[slot.end : end]]
-    return to_sentence(join_parts(_maybe_adverbial(statement, rng), root.name, *parts))
-
-
-def _maybe_adverbial(statement: Statement, rng: random.Random) -> str:
-    return statement.adverbial if rng.random() < _ADVERBIAL_SHARE else ""
+            parts += [link, second_statement.predicate[: second_slot.start], second.text]
+    else:
+        is_inverted = rng.random() < _INVERTED_SHARE
+        if is_inverted and (text := _inverted(root, predicate[: slot.start], description.text)):
+            return to_sentence(text)
+        if not description.is_long and not slot.has_apposition and rng.random() < _TAIL_SHARE:
+            ends = [
+                e
+                for e in clause_ends(predicate, end)
+                if word_count(predicate[:e]) <= _MAX_STATEMENT_WORDS
+            ]
+            end = rng.choice(ends) if ends else end
+        parts.append(predicate[slot.end : end])
+    adverbial = statement.adverbial if rng.random() < _ADVERBIAL_SHARE else ""
+    return to_sentence(join_parts(adverbial, root.name, *parts))
 
 
 def _inverted(root: Profile, before: str, description: str) -> str:
     """Return the clause with the description first; empty if its wording does not allow that."""
-    where = _WHERE.fullmatch(before)
-    if where is not None:
+    if (where := _WHERE.fullmatch(before)) is not None:
         return join_parts(description, "is where", root.name, where["before"])
     by = _BY.fullmatch(before)
-    if by is not None and (
-        by["verb"] in IRREGULAR_PASTS or UNCHANGED_PARTICIPLE.fullmatch(by["verb"])
-    ):
-        if by["before"].strip() in ("is", "was", "are", "were"):
-            return join_parts(description, IRREGULAR_PASTS.get(by["verb"], by["verb"]), root.name)
-        kind = _KIND.fullmatch(by["before"])
-        if kind is not None:
-            verb = IRREGULAR_PASTS.get(by["verb"], by["verb"])
-            return join_parts(description, verb, "the", kind["kind"], root.name)
-    return ""
+    if by is None:
+        return ""
+    verb = IRREGULAR_PASTS.get(by["verb"])
+    if verb is None and not UNCHANGED_PARTICIPLE.fullmatch(by["verb"]):
+        return ""
+    start = (description, verb or by["verb"])
+    if by["before"].strip() in ("is", "was", "are", "were"):
+        return join_parts(*start, root.name)
+    kind = _KIND.fullmatch(by["before"])
+    return "" if kind is None else join_parts(*start, "the", kind["kind"], root.name)
 
 
 _MAX_WORDS, _MAX_CHARACTERS = 60, 420
@@ -373,21 +301,23 @@ class TrueClaim:
 
 
 class TrueClaimWriter:
-    """Writes true claims that start from a given document."""
+    """Writes true claims that start from a given document, and the descriptions in them."""
 
-    def __init__(self, corpus: ParsedCorpus, describer: Describer) -> None:
-        self._corpus, self._describer = corpus, describer
+    def __init__(self, corpus: ParsedCorpus) -> None:
+        self._corpus = corpus
 
     def write(self, root: Profile, documents: int, rng: random.Random) -> TrueClaim | None:
         """Return a claim about `root` over at most `documents` documents; None if there is none."""
         if root.name.casefold() in _PRONOUN_TITLES:
             return None
         best: TrueClaim | None = None
-        for statement, slot in self._corpus.sample_slots(root, _TRIES, rng):
-            if rng.random() < _APPOSITION_SHARE:
-                draft = self._with_apposition(root, statement, slot, documents, rng)
-            else:
-                draft = self._with_descriptions(root, statement, slot, documents, rng)
+        for pair in self._corpus.sample_slots(root, _TRIES, rng):
+            write = (
+                self._with_apposition
+                if rng.random() < _APPOSITION_SHARE
+                else self._with_descriptions
+            )
+            draft = write(root, pair, documents, rng)
             if draft is None or not _is_acceptable(draft):
                 continue
             if len(draft.titles) == documents:
@@ -397,76 +327,94 @@ class TrueClaimWriter:
         return best
 
     def _with_descriptions(
-        self, root: Profile, statement: Statement, slot: Slot, documents: int, rng: random.Random
+        self, root: Profile, pair: tuple[Statement, Slot], documents: int, rng: random.Random
     ) -> TrueClaim | None:
-        chosen, budgets = [(statement, slot)], [documents - 1]
+        chosen, budgets = [pair], [documents - 1]
         if documents > 2 and rng.random() < _TWO_SLOTS_SHARE:
             candidates = self._corpus.sample_slots(root, _TRIES, rng)
-            second = next((pair for pair in candidates if _are_compatible(pair, chosen[0])), None)
+            second = next((each for each in candidates if _are_compatible(each, pair)), None)
             if second is not None:
-                chosen = sorted([*chosen, second], key=lambda pair: (pair[0].index, pair[1].start))
+                chosen = sorted([pair, second], key=lambda pair: (pair[0].index, pair[1].start))
                 first = rng.randint(1, documents - 2)
                 budgets = [first, documents - 1 - first]
         used = frozenset((root.title, *(slot.title for _, slot in chosen)))
-        descriptions = []
-        for (_, slot), budget in zip(chosen, budgets, strict=True):
-            description = self._describe(slot, budget, used, rng)
+        filled: list[Filled] = []
+        evidence: list[tuple[str, int]] = []
+        for (statement, slot), budget in zip(chosen, budgets, strict=True):
+            description = self._describe_slot(slot, budget, used, rng)
             if description is None:
                 return None
-            descriptions.append(description)
-            used |= {title for title, _ in description.phrases}
-        evidence: list[tuple[str, int]] = []
-        for (statement, _), description in zip(chosen, descriptions, strict=True):
+            filled.append((statement, slot, description))
             evidence += [(root.title, statement.index), *description.evidence]
+            used |= {title for title, _ in description.phrases}
         return TrueClaim(
-            compose_sentence(
-                root,
-                [(*pair, d) for pair, d in zip(chosen, descriptions, strict=True)],
-                rng,
-            ),
+            compose_sentence(root, filled, rng),
             tuple(dict.fromkeys(evidence)),
             (root.title,),
-            tuple(part for description in descriptions for part in description.phrases),
+            tuple(part for _, _, description in filled for part in description.phrases),
             ordered=True,
         )
 
     def _with_apposition(
-        self, root: Profile, statement: Statement, slot: Slot, documents: int, rng: random.Random
+        self, root: Profile, pair: tuple[Statement, Slot], documents: int, rng: random.Random
     ) -> TrueClaim | None:
         """Write a claim that names the mentioned document and describes it in an apposition.
 
         Sometimes the root is described instead of named.
         """
-        description = self._describe(slot, documents - 1, frozenset({root.title}), rng)
+        statement, slot = pair
+        description = self._describe_slot(slot, documents - 1, frozenset({root.title}), rng)
         if description is None or base_title(root.title) in description.text:
             return None
-        named = [root.title, slot.title]
+        subject, named = root.name, [root.title, slot.title]
         own: tuple[tuple[str, int], ...] = ((root.title, statement.index),)
-        subject = root.name
         described = description.phrases[1:]
         if statement.index and rng.random() < _HIDDEN_ROOT_SHARE:
-            about = self._describer.describe(root, 1, frozenset(), rng)
+            about = self.describe(root, 1, frozenset(), rng)
             if about is None or about.is_long or base_title(slot.title) in about.text:
                 return None
-            named, subject = [slot.title], about.text
-            own = (*about.evidence, *own)
-            described = (*about.phrases, *described)
-        text = join_parts(subject, f"{statement.predicate[: slot.end]},", description.text)
+            subject, named = about.text, [slot.title]
+            own, described = (*about.evidence, *own), (*about.phrases, *described)
         return TrueClaim(
-            to_sentence(text),
+            to_sentence(
+                join_parts(subject, f"{statement.predicate[: slot.end]},", description.text)
+            ),
             tuple(dict.fromkeys((*own, *description.evidence))),
             tuple(named),
             described,
             ordered=subject == root.name,
         )
 
-    def _describe(
+    def _describe_slot(
         self, slot: Slot, budget: int, used: frozenset[str], rng: random.Random
     ) -> Description | None:
         profile = self._corpus.profile(slot.title)
         if profile is None or not matches_slot(profile, slot):
             return None
-        return self._describer.describe(profile, budget, used, rng)
+        return self.describe(profile, budget, used, rng)
+
+    def describe(
+        self, profile: Profile, budget: int, used: frozenset[str], rng: random.Random
+    ) -> Description | None:
+        """Return a description that involves at most `budget` documents; None if there is none.
+
+        `budget`: maximum number of documents, including this one. `used`: titles that must not be
+        described again.
+        """
+        if not profile.definition:
+            return None
+        title = profile.title
+        for statement, slot in self._corpus.sample_slots(profile, 4, rng) if budget > 1 else ():
+            if slot.title in used or slot.title == title:
+                continue
+            inner = self._describe_slot(slot, budget - 1, used | {title}, rng)
+            if inner is None:
+                continue
+            if head := _phrase_before_mention(profile, statement, slot.start, rng):
+                text = join_parts(head, inner.text)
+                evidence = dict.fromkeys(((title, 0), (title, statement.index), *inner.evidence))
+                return Description(text, tuple(evidence), ((title, text), *inner.phrases))
+        return _describe_directly(profile, rng)
 
 
 def _are_compatible(first: tuple[Statement, Slot], second: tuple[Statement, Slot]) -> bool:
@@ -478,9 +426,7 @@ def _are_compatible(first: tuple[Statement, Slot], second: tuple[Statement, Slot
 
 def _is_acceptable(draft: TrueClaim) -> bool:
     text = draft.text
-    if word_count(text) > _MAX_WORDS or len(text) > _MAX_CHARACTERS:
-        return False
-    if len(draft.titles) < 2:
+    if word_count(text) > _MAX_WORDS or len(text) > _MAX_CHARACTERS or len(draft.titles) < 2:
         return False
     if any(leaked_words(text, title, draft.named) for title, _ in draft.described):
         return False
