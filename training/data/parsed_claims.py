@@ -16,7 +16,6 @@ from typing import Any
 
 import yaml
 
-from admiral.records import Document
 from admiral.retrieval.first_stage import base_title
 
 _FILE = Path(__file__).with_name("twins.yaml")
@@ -88,10 +87,9 @@ class Claim:
 class ParsedDocument:
     """A document with its first sentences parsed."""
 
-    def __init__(self, document: Document, parses: Sequence[Any]) -> None:
-        self.title, self.name = document.title, base_title(document.title)
-        self.sentences = list(document.sentences[: len(parses)])
-        self._parses = parses
+    def __init__(self, title: str, sentences: Sequence[str], parses: Sequence[Any]) -> None:
+        self.title, self.name = title, base_title(title)
+        self.sentences, self._parses = sentences, parses
 
     def values(self) -> Iterator[tuple[int, str, str]]:
         """Yield the sentence, kind and text of each value of the document."""
