@@ -50,7 +50,7 @@ class SyntheticClaim:
             "label": "REFUTED" if self.refuted else "SUPPORTED",
             "num_hops": len(self.true_claim.titles),
             "supporting_facts": [list(sentence) for sentence in self.true_claim.evidence],
-            "ordered": self.true_claim.ordered,
+            "ordered": True,
             "described": dict(self.true_claim.described),
         } | ({"true_claim": self.true_claim.text} if self.refuted else {})
 
@@ -123,9 +123,9 @@ class Synthesizer:
             return true_claim.text
         profiles = [self._corpus.profile(title) for title in true_claim.titles]
         gold = [profile.document for profile in profiles if profile is not None]
-        text = self._falsifier.falsify(true_claim.text, true_claim.named, gold, rng)
-        titles = [title for title, _ in true_claim.described]
-        leaks = text and any(leaked_words(text, title, true_claim.named) for title in titles)
+        root = true_claim.titles[0]
+        text = self._falsifier.falsify(true_claim.text, root, gold, rng)
+        leaks = text and any(leaked_words(text, title, root) for title, _ in true_claim.described)
         return None if leaks else text
 
     def _walk(self, round_number: int) -> Iterator[int]:

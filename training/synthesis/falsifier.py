@@ -76,18 +76,19 @@ class Falsifier:
                 group.append(base_title(profile.title))
 
     def falsify(
-        self, text: str, named: Sequence[str], gold: Sequence[Document], rng: random.Random
+        self, text: str, named: str, gold: Sequence[Document], rng: random.Random
     ) -> str | None:
         """Return `text` with one value replaced so that the gold documents refute it, or None.
 
         The value is a title, nationality, year, number, month, or a word with a known sibling or
-        opposite. `text`: a claim that the gold documents support. `named`: titles by which the
-        evidence is found; they are not replaced. `gold`: the gold documents; a value that occurs in
+        opposite. `text`: a claim that the gold documents support. `named`: the title by which the
+        evidence is found, which is not replaced. `gold`: the gold documents; a value that occurs in
         one of them is not used.
         """
         gold_text = _padded(" ".join(part for d in gold for part in (d.title, *d.sentences)))
-        names = {form for title in named for form in _forms(base_title(title))}
-        protected = [m.span() for name in names for m in re.finditer(re.escape(name), text)]
+        # The name may begin the claim with a capital letter.
+        name = re.escape(base_title(named))
+        protected = [match.span() for match in re.finditer(name, text, re.IGNORECASE)]
         types: list[Callable[[str, random.Random], Iterator[Replacement]]] = [
             self._other_titles,
             *(partial(_other_values, pattern, draw) for pattern, draw in _VALUES),
@@ -115,10 +116,6 @@ class Falsifier:
 def _padded(text: str) -> str:
     words = re.findall(r"\w+", text.casefold())
     return f" {' '.join(words)} "
-
-
-def _forms(name: str) -> tuple[str, str]:
-    return name, name[:1].upper() + name[1:]
 
 
 def _is_separate_name(text: str, start: int, end: int) -> bool:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import random
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from admiral.retrieval.first_stage import base_title
 from proofs.logic.words import (
-    IRREGULAR_PASTS,
     PARTICIPLES,
     PLACES,
     PREPOSITIONS,
-    UNCHANGED_PARTICIPLE,
     clause_ends,
     join_parts,
     to_sentence,
@@ -99,16 +97,15 @@ def _phrase_before_mention(
 
 def _describe_directly(profile: Profile, rng: random.Random) -> Description | None:
     title = profile.title
-    sources: list[str | Statement] = [
-        *profile.life,
-        *(s for s in profile.statements if _definition_offset(profile, s) is None),
-    ]
-    rng.shuffle(sources)
-    bare = [""] if rng.random() < _BARE_SHARE else []
-    for source in [*bare, *sources, ""]:
-        fact, index = (source, 0) if isinstance(source, str) else _fact(profile, source, rng)
-        if index < 0:
-            continue
+    facts = [s for s in profile.statements if _definition_offset(profile, s) is None]
+    rng.shuffle(facts)
+    bare: list[Statement | None] = [None] if rng.random() < _BARE_SHARE else []
+    for statement in [*bare, *facts, None]:
+        fact, index = "", 0
+        if statement is not None:
+            fact, index = _fact(profile, statement, rng), statement.index
+            if not fact:
+                continue
         noun = _noun_phrase(profile, rng, _MAX_SHORT_NOUN_WORDS if fact else _MAX_NOUN_WORDS)
         text = join_parts(_close_noun_phrase(noun), fact) if fact else noun
         if not noun or not _is_specific(text):
@@ -120,12 +117,10 @@ def _describe_directly(profile: Profile, rng: random.Random) -> Description | No
     return None
 
 
-def _fact(profile: Profile, statement: Statement, rng: random.Random) -> tuple[str, int]:
+def _fact(profile: Profile, statement: Statement, rng: random.Random) -> str:
     text = statement.predicate
     ends = [end for end in clause_ends(text) if 3 <= word_count(text[:end]) <= _MAX_FACT_WORDS]
-    if not ends:
-        return "", -1
-    return _relative_clause(profile, text[: rng.choice(ends)], rng), statement.index
+    return _relative_clause(profile, text[: rng.choice(ends)], rng) if ends else ""
 
 
 def _definition_offset(profile: Profile, statement: Statement) -> int | None:
@@ -191,15 +186,15 @@ def _stem(word: str) -> str:
     return word.removesuffix("s") or word
 
 
-def leaked_words(claim: str, hidden: str, named: Iterable[str]) -> list[str]:
+def leaked_words(claim: str, hidden: str, named: str) -> list[str]:
     """Return the words of a hidden title that occur in a claim.
 
     Its initials count too (NBC for National Broadcasting Company). Stop words do not count, nor do
-    words of titles that the claim names on purpose, in the same form. `hidden`: title that the
+    words of the title that the claim names on purpose, in the same form. `hidden`: title that the
     claim must not show. Its parenthesis is ignored: it gives the kind of the document, which a
     description may give too.
     """
-    allowed = {word for title in named for word in _words(base_title(title))}
+    allowed = set(_words(base_title(named)))
     claim_words = {_stem(word) for word in _words(claim) if word not in allowed}
     parts = _words(base_title(hidden))
     leaked = [word for word in parts if word not in _STOP_WORDS and _stem(word) in claim_words]
@@ -210,18 +205,9 @@ def leaked_words(claim: str, hidden: str, named: Iterable[str]) -> list[str]:
     return leaked
 
 
-# Share of claims that begin with the description, that keep the adverbial before the subject, and
-# that keep text after the description.
-_INVERTED_SHARE, _ADVERBIAL_SHARE, _TAIL_SHARE = 0.35, 0.6, 0.5
+# Share of claims with two slots, and of the others that keep text after the description.
+_TWO_SLOTS_SHARE, _TAIL_SHARE = 0.6, 0.5
 _MAX_STATEMENT_WORDS = 26
-_BY = re.compile(r"(?P<before>.*?\b)(?P<verb>[a-z]+) by $")
-# Text before "directed by" that only says what the root is.
-_KIND = re.compile(r"(?:is|was) an? (?P<kind>(?:[\w-]+ ){1,5})")
-_WHERE = re.compile(
-    r"(?P<before>(?:is|was|are|were)(?: [a-z]+ly)? (?:born|located|held|situated|filmed|set|raised"
-    r"|based|founded|built|buried|established|played)|took place|takes place|died|lives|lived"
-    r"|grew up|began) (?:in|at) $"
-)
 # A slot with its statement, and the description that replaces it.
 Filled = tuple[Statement, Slot, Description]
 
@@ -230,52 +216,27 @@ def compose_sentence(root: Profile, chosen: Sequence[Filled], rng: random.Random
     """Return one or two statements of the root as one sentence, with descriptions in the slots."""
     statement, slot, description = chosen[0]
     predicate, end = statement.predicate, slot.end
-    parts = [predicate[: slot.start], description.text]
+    parts = [root.name, predicate[: slot.start], description.text]
     if len(chosen) == 2:
         second_statement, second_slot, second = chosen[1]
         if second_statement == statement:
-            parts[1] += "," if description.is_long else ""
+            parts[-1] += "," if description.is_long else ""
             parts += [predicate[end : second_slot.start], second.text]
         else:
             link = ", and" if description.is_long else "and"
             parts += [link, second_statement.predicate[: second_slot.start], second.text]
-    else:
-        is_inverted = rng.random() < _INVERTED_SHARE
-        if is_inverted and (text := _inverted(root, predicate[: slot.start], description.text)):
-            return to_sentence(text)
-        if not description.is_long and not slot.has_apposition and rng.random() < _TAIL_SHARE:
-            ends = [
-                e
-                for e in clause_ends(predicate, end)
-                if word_count(predicate[:e]) <= _MAX_STATEMENT_WORDS
-            ]
-            end = rng.choice(ends) if ends else end
-        parts.append(predicate[slot.end : end])
-    adverbial = statement.adverbial if rng.random() < _ADVERBIAL_SHARE else ""
-    return to_sentence(join_parts(adverbial, root.name, *parts))
-
-
-def _inverted(root: Profile, before: str, description: str) -> str:
-    """Return the clause with the description first; empty if its wording does not allow that."""
-    if (where := _WHERE.fullmatch(before)) is not None:
-        return join_parts(description, "is where", root.name, where["before"])
-    by = _BY.fullmatch(before)
-    if by is None:
-        return ""
-    verb = IRREGULAR_PASTS.get(by["verb"])
-    if verb is None and not UNCHANGED_PARTICIPLE.fullmatch(by["verb"]):
-        return ""
-    start = (description, verb or by["verb"])
-    if by["before"].strip() in ("is", "was", "are", "were"):
-        return join_parts(*start, root.name)
-    kind = _KIND.fullmatch(by["before"])
-    return "" if kind is None else join_parts(*start, "the", kind["kind"], root.name)
+    elif not description.is_long and not slot.has_apposition and rng.random() < _TAIL_SHARE:
+        ends = [
+            each
+            for each in clause_ends(predicate, end)
+            if word_count(predicate[:each]) <= _MAX_STATEMENT_WORDS
+        ]
+        parts.append(predicate[end : rng.choice(ends)] if ends else "")
+    return to_sentence(join_parts(*parts))
 
 
 _MAX_WORDS, _MAX_CHARACTERS = 60, 420
 _TRIES = 4  # mentions that are tried for a claim
-# Share of claims with two slots, with an apposition, and of these with the root described.
-_TWO_SLOTS_SHARE, _APPOSITION_SHARE, _HIDDEN_ROOT_SHARE = 0.6, 0.2, 0.5
 # Titles that would be read as pronouns at the start of a sentence.
 _PRONOUN_TITLES = frozenset(
     ("it", "he", "she", "they", "this", "that", "here", "there", "i", "you", "we")
@@ -287,12 +248,10 @@ class TrueClaim:
     """A true claim and its evidence."""
 
     text: str
-    # gold sentences as (title, sentence number), document by document
+    # gold sentences as (title, sentence number); the documents can only be found in this order
     evidence: tuple[tuple[str, int], ...]
-    named: tuple[str, ...]
-    # (title, description) of the documents that the claim hides
+    # (title, description) of the documents that the claim hides: all but the first
     described: tuple[tuple[str, str], ...]
-    ordered: bool  # whether the documents can only be found in the order of the evidence
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -312,12 +271,7 @@ class TrueClaimWriter:
             return None
         best: TrueClaim | None = None
         for pair in self._corpus.sample_slots(root, _TRIES, rng):
-            write = (
-                self._with_apposition
-                if rng.random() < _APPOSITION_SHARE
-                else self._with_descriptions
-            )
-            draft = write(root, pair, documents, rng)
+            draft = self._draft(root, pair, documents, rng)
             if draft is None or not _is_acceptable(draft):
                 continue
             if len(draft.titles) == documents:
@@ -326,7 +280,7 @@ class TrueClaimWriter:
                 best = draft
         return best
 
-    def _with_descriptions(
+    def _draft(
         self, root: Profile, pair: tuple[Statement, Slot], documents: int, rng: random.Random
     ) -> TrueClaim | None:
         chosen, budgets = [pair], [documents - 1]
@@ -350,39 +304,7 @@ class TrueClaimWriter:
         return TrueClaim(
             compose_sentence(root, filled, rng),
             tuple(dict.fromkeys(evidence)),
-            (root.title,),
             tuple(part for _, _, description in filled for part in description.phrases),
-            ordered=True,
-        )
-
-    def _with_apposition(
-        self, root: Profile, pair: tuple[Statement, Slot], documents: int, rng: random.Random
-    ) -> TrueClaim | None:
-        """Write a claim that names the mentioned document and describes it in an apposition.
-
-        Sometimes the root is described instead of named.
-        """
-        statement, slot = pair
-        description = self._describe_slot(slot, documents - 1, frozenset({root.title}), rng)
-        if description is None or base_title(root.title) in description.text:
-            return None
-        subject, named = root.name, [root.title, slot.title]
-        own: tuple[tuple[str, int], ...] = ((root.title, statement.index),)
-        described = description.phrases[1:]
-        if statement.index and rng.random() < _HIDDEN_ROOT_SHARE:
-            about = self.describe(root, 1, frozenset(), rng)
-            if about is None or about.is_long or base_title(slot.title) in about.text:
-                return None
-            subject, named = about.text, [slot.title]
-            own, described = (*about.evidence, *own), (*about.phrases, *described)
-        return TrueClaim(
-            to_sentence(
-                join_parts(subject, f"{statement.predicate[: slot.end]},", description.text)
-            ),
-            tuple(dict.fromkeys((*own, *description.evidence))),
-            tuple(named),
-            described,
-            ordered=subject == root.name,
         )
 
     def _describe_slot(
@@ -428,8 +350,8 @@ def _is_acceptable(draft: TrueClaim) -> bool:
     text = draft.text
     if word_count(text) > _MAX_WORDS or len(text) > _MAX_CHARACTERS or len(draft.titles) < 2:
         return False
-    if any(leaked_words(text, title, draft.named) for title, _ in draft.described):
+    root = draft.titles[0]
+    if any(leaked_words(text, title, root) for title, _ in draft.described):
         return False
     # "The Titanic was built by the company that built the Titanic" is circular.
-    names = [base_title(title) for title in draft.named]
-    return not any(name in part for name in names for _, part in draft.described)
+    return not any(base_title(root) in part for _, part in draft.described)
