@@ -137,11 +137,15 @@ def _other_values(
     Wakefield, Yorkshire".
     """
     for value in claim.values:
-        near = dict(each for each in around.get(value.kind, ()) if _fits(each[0], value.text, text))
-        far = [(each, None) for each in pool.get(value.kind, ()) if _fits(each, value.text, text)]
-        options: list[tuple[str, Sentence | None]] = [*near.items()] or far
-        if near and rng.random() < 0.1:
-            options = far
+        near: dict[str, Sentence | None] = {
+            other: sentence
+            for other, sentence in around.get(value.kind, ())
+            if _fits(other, value.text, text)
+        }
+        options = list(near.items())
+        if not near or rng.random() < 0.1:
+            far = pool.get(value.kind, ())
+            options = [(other, None) for other in far if _fits(other, value.text, text)]
         for other, beside in rng.sample(options, min(2, len(options))):
             changed = claim.text[: value.begin] + other + claim.text[value.end :]
             label = FALSE if value.single else NOT_ENTAILMENT

@@ -53,13 +53,13 @@ Text = Annotated[str, Field(min_length=1)]
 Title = Annotated[Text, AfterValidator(clean_title)]
 
 
-def _named(**labels: Label) -> BeforeValidator:
-    def label(name: str) -> Label:
-        if name not in labels:
-            raise ValueError(f"{name!r} is none of {', '.join(labels)}")
-        return labels[name]
+def _verdict(name: str) -> Label:
+    """Return the label of a claim that evidence supports or refutes, or is not enough for."""
+    label = Label.parse({"true": "supports", "false": "refutes"}.get(name, name))
+    return Label.NOT_ENOUGH_INFO if label is Label.NOT_SUPPORTED else label
 
-    return BeforeValidator(label)
+
+Verdict = Annotated[Label, BeforeValidator(_verdict)]
 
 
 class _Answers(BaseModel):
@@ -112,7 +112,7 @@ class _FoolMeTwice(BaseModel):
 
     id: Text
     text: Text
-    label: Annotated[Label, _named(SUPPORTS=Label.SUPPORTS, REFUTES=Label.REFUTES)]
+    label: Verdict
     wikipedia_page: Title
     gold_evidence: list[_Sentence]
     retrieved_evidence: list[_Sentence]
@@ -131,13 +131,6 @@ class _Meta(BaseModel):
     claim_title: Text
 
 
-_WICE_LABELS = _named(
-    supported=Label.SUPPORTS,
-    partially_supported=Label.NOT_ENOUGH_INFO,
-    not_supported=Label.NOT_ENOUGH_INFO,
-)
-
-
 class _Wice(BaseModel):
     """A claim of Wikipedia of WiCE with the sentences of the web page that it cites.
 
@@ -148,7 +141,7 @@ class _Wice(BaseModel):
 
     meta: _Meta
     claim_text: Text = Field(alias="claim")
-    label: Annotated[Label, _WICE_LABELS]
+    label: Verdict
     evidence: Annotated[list[str], Field(min_length=1)]
     supporting_sentences: list[list[Annotated[int, Field(ge=0)]]]
 
@@ -173,7 +166,7 @@ class _Creak(BaseModel):
 
     ex_id: Text
     sentence: Text
-    label: Annotated[Label, _named(true=Label.SUPPORTS, false=Label.REFUTES)]
+    label: Verdict
     entity: Title
 
     def claim(self) -> SourceClaim:

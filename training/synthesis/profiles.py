@@ -119,7 +119,7 @@ def find_slots(titles: KnowledgeBase, document: Document, index: int, text: str)
         title = mention.titles[0]
         if base_title(title) == own or is_list_page(title) or _CALENDAR.match(title):
             continue
-        slot = _slot_at(text, mention.start, mention.end, title)
+        slot = slot_at(text, mention.start, mention.end, title)
         if slot is not None:
             yield slot
 
@@ -162,7 +162,8 @@ def _title_mentions(titles: KnowledgeBase, document: Document, text: str) -> Ite
                 yield mention
 
 
-def _slot_at(text: str, start: int, end: int, title: str) -> Slot | None:
+def slot_at(text: str, start: int, end: int, title: str) -> Slot | None:
+    """Return the slot of a mention; None if it is a part of a longer name or phrase."""
     if text[start - 1 : start] == text[end : end + 1] == '"':
         start, end = start - 1, end + 1
     if text.count('"', 0, start) % 2 or not _AFTER.match(text, end):

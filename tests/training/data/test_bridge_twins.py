@@ -74,7 +74,6 @@ def test_other_sentences_are_the_same_and_do_not_name_the_next_document():
     [
         "The Salt Road is a film directed by Mira Vance, an American born in 1950.",
         "The Salt Road is a film directed by Mira Vance Holt.",
-        "The Salt Road is a film by American director Mira Vance.",
         "The Salt Road is a film about a woman named Mira Vance.",
         "The Salt Road is a film directed by Mira Vance; Vance also wrote it.",
         "The Salt Road is a film that nobody directed.",
