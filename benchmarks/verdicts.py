@@ -10,9 +10,8 @@ Run as ``python -m benchmarks.verdicts --data DATA --kb KB --verifier DIR``. The
 - ``wice``: claims of Wikipedia with all sentences of the page that they cite, where ``area`` is
   that of supported claims over partly supported and unsupported ones.
 
-``--judge`` asks the judge `verifier`, as retrieval does, in place of the
-verifier itself. ``--reliability`` prints how often verdicts of each confidence are right, and
-``--errors N`` the most confident errors.
+``--judge`` asks the judge `verifier`, as retrieval does, in place of the verifier itself.
+``--errors N`` prints the most confident errors.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import random
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice
 
 import click
 
@@ -158,21 +158,14 @@ class PseudoClaimSampler:
     def _clause(self, document: Document, sentence: int, link: Link | None) -> str:
         """Return a clause of a sentence, with the document's and the link's title reworded."""
         text = document.sentences[sentence]
-        spans = [] if link is None else [(*link.span, link.target)]
-        own = base_title(document.title)
-        start = text.find(own)
-        if start >= 0 and all(start + len(own) <= a or start >= b for a, b, _ in spans):
-            spans.append((start, start + len(own), document.title))
-        # Placeholders keep the mentions together while the sentence is shortened.
-        rewordings = []
-        for number, (a, b, title) in sorted(enumerate(spans), key=lambda s: -s[1][0]):
-            placeholder = f"\x00{number}\x00"
-            rewordings.append((placeholder, self._reworded(text[a:b], title)))
-            text = text[:a] + placeholder + text[b:]
-        text = self._shortened(text, "\x000\x00" if link is not None else "")
-        for placeholder, words in rewordings:
-            text = text.replace(placeholder, words)
-        return text.strip()
+        start, end = (0, 0) if link is None else link.span
+        mention, own = text[start:end], base_title(document.title)
+        text = self._shortened(text, start, end)
+        if link is None or (own not in mention and mention not in own):
+            text = text.replace(own, self._reworded(own, document.title), 1)
+        if link is not None:
+            text = text.replace(mention, self._reworded(mention, link.target), 1)
+        return text
 
     def _reworded(self, mention: str, title: str) -> str:
         """Return a mention unchanged, a part of its title, or a mask."""
@@ -184,27 +177,24 @@ class PseudoClaimSampler:
             return self._random.choice((words[-1], words[0]))
         return self._random.choice(_MASKS)
 
-    def _shortened(self, text: str, needed: str) -> str:
-        """Return successive clauses of a text that contain `needed`."""
+    def _shortened(self, text: str, start: int, end: int) -> str:
+        """Return successive clauses of a text, around the characters from `start` to `end`."""
         if self._random.random() < _WHOLE_SENTENCE and len(text.split()) <= _MAX_WORDS:
-            return text
-        cuts = [0, *(match.start() for match in _CLAUSE_END.finditer(text)), len(text)]
-        parts = [text[a:b] for a, b in pairwise(cuts)]
-        first = last = next((i for i, part in enumerate(parts) if needed in part), 0)
-        while len("".join(parts[first : last + 1]).split()) < self._random.randint(
+            return text.strip()
+        ends = (match.start() for match in _CLAUSE_END.finditer(text))
+        cuts = [0, *(cut for cut in ends if not start <= cut < end), len(text)]
+        last = next(at for at, cut in enumerate(cuts) if cut >= max(end, 1) or cut == len(text))
+        first = max(last - 1, 0)
+        while len(text[cuts[first] : cuts[last]].split()) < self._random.randint(
             _MIN_WORDS, _MAX_WORDS
         ):
-            if last + 1 < len(parts):
+            if last + 1 < len(cuts):
                 last += 1
             elif first:
                 first -= 1
             else:
                 break
-        words = "".join(parts[first : last + 1]).strip(" ,;:").split()
-        if len(words) > 2 * _MAX_WORDS:
-            centre = next((i for i, word in enumerate(words) if needed and needed in word), 0)
-            words = words[max(centre - _MAX_WORDS, 0) : centre + _MAX_WORDS]
-        return " ".join(words)
+        return " ".join(text[cuts[first] : cuts[last]].strip(" ,;:").split()[: 2 * _MAX_WORDS])
 
 
 class LinkOptions(HeadingOptions, ExcludeOptions, KbOptions, SeedOptions, OutOptions):
