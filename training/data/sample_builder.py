@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -264,21 +264,26 @@ class SampleBuilder:
         `counts`: gets the number of claims that were ``used``, ``missing`` (the corpus lacks their
         gold sentences), ``without evidence`` or ``excluded``. `where`: begins messages.
         """
-        batch: list[GoldClaim] = []
-        for item in claims:
-            corpus = GivenDocuments(item.passages) if item.passages else self._corpus
-            reason = self._reason_to_leave_out(item.claim, corpus, where)
-            if counts is not None:
-                counts[reason or "used"] += 1
-            if not reason and not item.passages:
-                batch.append(item.claim)
-            if item.passages or len(batch) == _BATCH_SIZE:
-                yield from self._from_batch(batch, tasks)
-                batch = []
-            if not reason and item.passages:
-                (negatives,) = searched_negatives([item.claim], corpus, CANDIDATES)
-                yield from self._sampler(item.claim, corpus, negatives).samples(tasks)
-        yield from self._from_batch(batch, tasks)
+        remaining = iter(claims)
+        while batch := list(islice(remaining, _BATCH_SIZE)):
+            usable = []
+            for item in batch:
+                corpus = GivenDocuments(item.passages) if item.passages else self._corpus
+                reason = self._reason_to_leave_out(item.claim, corpus, where)
+                if counts is not None:
+                    counts[reason or "used"] += 1
+                if not reason:
+                    usable.append((item, corpus))
+            searched = [item.claim for item, _ in usable if _needs_search(item)]
+            negatives_of = iter(self._negatives(searched) if searched else ())
+            for item, corpus in usable:
+                negatives = next(negatives_of) if _needs_search(item) else Negatives()
+                if item.passages:
+                    (negatives,) = searched_negatives([item.claim], corpus, CANDIDATES)
+                rng = random.Random(f"{self._seed} {item.claim.id} {item.claim.claim}")
+                settings, relations = self._settings, self._relations
+                sampler = ClaimSampler(item.claim, corpus, negatives, settings, rng, *relations)
+                yield from sampler.samples(tasks)
 
     def _reason_to_leave_out(self, claim: GoldClaim, corpus: Corpus, where: str) -> str:
         if not claim.evidence:
@@ -294,15 +299,7 @@ class SampleBuilder:
             self._report(f"{where}claim {claim.id!r} is left out: {problem}")
         return "missing"
 
-    def _from_batch(self, claims: Sequence[GoldClaim], tasks: Collection[str]) -> Iterator[Sample]:
-        # A claim with one gold title and no sentences has a sample of hop 0 only, without evidence.
-        searched = [claim for claim in claims if claim.sentences or len(claim.titles) > 1]
-        negatives_of = iter(self._negatives(searched) if searched else ())
-        for claim in claims:
-            needs_negatives = claim.sentences or len(claim.titles) > 1
-            negatives = next(negatives_of) if needs_negatives else Negatives()
-            yield from self._sampler(claim, self._corpus, negatives).samples(tasks)
 
-    def _sampler(self, claim: GoldClaim, corpus: Corpus, negatives: Negatives) -> ClaimSampler:
-        rng = random.Random(f"{self._seed} {claim.id} {claim.claim}")
-        return ClaimSampler(claim, corpus, negatives, self._settings, rng, *self._relations)
+def _needs_search(item: SourceClaim) -> bool:
+    # A claim with one gold title and no sentences has a sample of hop 0 only, without evidence.
+    return not item.passages and (bool(item.claim.sentences) or len(item.claim.titles) > 1)
