@@ -21,12 +21,7 @@ from admiral.io.claims import evenly_spaced
 from admiral.kb import KnowledgeBase, locate
 from admiral.models.checkpoint import choose_dtype, load_checkpoint
 from admiral.retrieval.stage_assembly import build_judge
-from training.data.evidence_corpora import (
-    ExtendedCorpus,
-    SufficiencyExample,
-    read_documents,
-    sufficiency_examples,
-)
+from training.data.evidence_corpora import JudgedEvidence, judged_evidence, with_documents
 
 # In the order of the paper's table 6, and ours. The oracle knows the answers.
 JUDGES = ("never", "always", "classifier", "generated", "lexical", "oracle", "verifier")
@@ -34,7 +29,7 @@ _BATCH = 16
 
 
 def table(
-    name: str, labelled: Sequence[SufficiencyExample], sufficient: Sequence[bool], seconds: float
+    name: str, labelled: Sequence[JudgedEvidence], sufficient: Sequence[bool], seconds: float
 ) -> list[str]:
     """Return lines: how well insufficient evidence is told, overall and by gold documents."""
     lines = []
@@ -82,8 +77,8 @@ def main(
     config = load_config(None, [f"precision={precision}", *settings])
     gold = evenly_spaced(list(read_gold(claims)), limit)
     with KnowledgeBase.open(locate(kb)) as opened:
-        corpus = ExtendedCorpus(opened, read_documents([pages] if pages else []))
-        labelled = list(sufficiency_examples(corpus, gold, seed=seed))
+        corpus = with_documents(opened, [pages] if pages else [])
+        labelled = list(judged_evidence(corpus, gold, seed=seed))
     checkpoint = load_checkpoint(model, dtype=choose_dtype(config))
     texts, evidence = [one.claim for one in labelled], [one.evidence for one in labelled]
     click.echo("| judge | gold documents | cases | precision | recall | F1 | accuracy | ms |")

@@ -10,9 +10,8 @@ Run as ``python -m benchmarks.verdicts --data DATA --kb KB --verifier DIR``. The
 - ``wice``: claims of Wikipedia with all sentences of the page that they cite, where ``area`` is
   that of supported claims over partly supported and unsupported ones.
 
-``--judge`` asks the judge `verifier`, as retrieval does, in place of the
-verifier itself. ``--reliability`` prints how often verdicts of each confidence are right, and
-``--errors N`` the most confident errors.
+``--judge`` asks the judge `verifier`, as retrieval does, in place of the verifier itself.
+``--errors N`` prints the most confident errors.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from admiral.config import RetrievalConfig, load_config
-from admiral.gold import Label, read_gold
+from admiral.gold import Label
 from admiral.io.claims import evenly_spaced
 from admiral.kb import KnowledgeBase, locate
 from admiral.models.verifiers import open_configured_verifier, open_verifier
@@ -37,17 +36,19 @@ from admiral.requirements import verifier_directory
 from admiral.retrieval.stage_assembly import build_judge
 from proofs.logic import Verdict
 from proofs.verifier import LABELS, Sentence
-from training.build_examples import read_inference_examples
-from training.data.evidence_corpora import Corpus, holds_gold, sentence_of, with_documents
+from training.data.claim_sources import Source
+from training.data.evidence_corpora import (
+    Corpus,
+    GivenDocuments,
+    gold_sentences,
+    holds_gold,
+    with_documents,
+)
+from training.data.evidence_examples import LABELS as CLAIM_LABELS
+from training.data.inference_examples import read_inference_examples
 from training.verification.example_program import calibration_error
 
 _OWN = Path(__file__).parent / "own_pairs.jsonl"
-_LABELS = {
-    Label.SUPPORTS: "entailment",
-    Label.REFUTES: "contradiction",
-    Label.NOT_ENOUGH_INFO: "neutral",
-    Label.NOT_SUPPORTED: "not_entailment",
-}
 _BATCH = 16
 
 
@@ -65,23 +66,16 @@ class Item:
 def _pairs(path: Path) -> Iterator[Item]:
     for line in path.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
-        label = _LABELS[Label.parse(record["verdict"])]
+        label = CLAIM_LABELS[Label.parse(record["verdict"])]
         evidence = tuple((title, text) for title, text in record["evidence"])
         yield Item(record["claim"], evidence, label, record["id"][:-1], record["kind"])
 
 
-def _gold(path: Path, corpus: Corpus) -> Iterator[Item]:
-    for claim in read_gold(path):
-        if claim.label is not None and claim.sentences and holds_gold(corpus, claim):
-            sentences = [(title, sentence_of(corpus, title, n)) for title, n in claim.sentences]
-            yield Item(claim.claim, tuple(sentences), _LABELS[claim.label])
-
-
-def _fool_me_twice(path: Path) -> Iterator[Item]:
-    for line in path.read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
-        evidence = [(record["wikipedia_page"], one["text"]) for one in record["gold_evidence"]]
-        yield Item(record["text"], tuple(evidence), _LABELS[Label.parse(record["label"])])
+def _gold(source: str, corpus: Corpus) -> Iterator[Item]:
+    for item in Source.parse(source).claims():
+        claim, own = item.claim, GivenDocuments(item.passages) if item.passages else corpus
+        if claim.label is not None and holds_gold(own, claim):
+            yield Item(claim.claim, tuple(gold_sentences(claim, own)), CLAIM_LABELS[claim.label])
 
 
 def _inference(path: Path) -> Iterator[Item]:
@@ -103,12 +97,14 @@ def items(name: str, data: Path, corpus: Corpus) -> Iterator[Item]:
         "own": lambda: _pairs(_OWN),
         # The knowledge base numbers the sentences of these pages otherwise.
         "fever": lambda: _inference(data / "nli/fever.dev.jsonl.gz"),
-        "hover": lambda: _gold(data / "hover/claims.dev.jsonl", corpus),
+        "hover": lambda: _gold(f"gold:{data}/hover/claims.dev.jsonl", corpus),
         "feverous": lambda: _gold(
-            data / "feverous/claims.dev.jsonl",
+            f"gold:{data}/feverous/claims.dev.jsonl",
             with_documents(corpus, [data / "feverous/pages.jsonl"]),
         ),
-        "fool-me-twice": lambda: _fool_me_twice(data / "fool-me-twice/claims.dev.jsonl"),
+        "fool-me-twice": lambda: _gold(
+            f"fool-me-twice:{data}/fool-me-twice/claims.dev.jsonl", corpus
+        ),
         "vitaminc": lambda: _inference(data / "nli2/vitaminc.dev.jsonl.gz"),
         "wice": lambda: _wice(data / "wice/claims.dev.jsonl"),
     }
@@ -129,18 +125,6 @@ def decisions(
         found = ["entailment" if p >= 0.5 else "not_entailment" for p in probabilities[:, 0]]
     right = np.array([f == item.label for f, item in zip(found, given, strict=True)])
     return found, confidence, right
-
-
-def reliability(confidence: np.ndarray, right: np.ndarray) -> Iterator[str]:
-    """Yield the points of a reliability diagram: how often verdicts of a confidence are right."""
-    bins = np.minimum((confidence * 10).astype(int), 9)
-    for number in sorted(set(bins.tolist())):
-        own = bins == number
-        bar = "#" * round(40 * right[own].mean())
-        yield (
-            f"  {number / 10:.1f}–{(number + 1) / 10:.1f} {own.sum():>4} claims, "
-            f"stated {confidence[own].mean():.2f}, right {right[own].mean():.2f} {bar}"
-        )
 
 
 def measured(given: Sequence[Item], probabilities: np.ndarray) -> list[str]:
@@ -190,7 +174,6 @@ def errors(given: Sequence[Item], probabilities: np.ndarray, count: int) -> Iter
 @click.option("--judge", is_flag=True, help="Ask the judge with the verifier.")
 @click.option("--no-exact", is_flag=True, help="Ask the model without exact reasoning beside it.")
 @click.option("--limit", default=150, show_default=True, help="Claims of a set; 0 for all.")
-@click.option("--reliability", "curves", is_flag=True, help="Print a reliability diagram of each.")
 @click.option("--errors", "n_errors", default=0, help="Errors to print of each set.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further settings.")
 def main(
@@ -201,7 +184,6 @@ def main(
     judge: bool,
     no_exact: bool,
     limit: int,
-    curves: bool,
     n_errors: int,
     settings: tuple[str, ...],
 ) -> None:
@@ -223,8 +205,6 @@ def main(
             milliseconds = 1000 * (time.perf_counter() - began) / len(given)
             cells = [name, verifier, *measured(given, table), f"{milliseconds:.0f}"]
             click.echo(f"| {' | '.join(cells)} |")
-            if curves:
-                click.echo("\n".join(reliability(*decisions(given, table)[1:])))
             for line in errors(given, table, n_errors):
                 click.echo(line)
 

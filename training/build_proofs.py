@@ -13,50 +13,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from pathlib import Path
+from typing import Annotated
 
 import click
 
-from admiral.config import RetrievalConfig
 from admiral.gold import Label
 from admiral.kb import KnowledgeBase, locate
 from admiral.models.verifiers import open_named_verifier
-from admiral.retrieval.stage_assembly import open_lexicon
-from admiral.storage.atomic_files import check_distinct_paths
 from proofs import NatOp, Proof, ProofStep, Verdict
 from proofs.judges.judgement import Evidence
 from proofs.judges.verifier_judge import VerifierJudge
 from proofs.lexicons import SpanLexicon
 from proofs.verifier import Verifier
-from training.command_options import (
-    documents_option,
-    gold_source_option,
-    hold_out_option,
-    kb_option,
-    lexicon_options,
-    limit_option,
-    out_argument,
-    program,
-    seed_option,
-)
-from training.data.claim_sources import Source, sample_claims
-from training.data.evidence_corpora import VerdictExample, gold_examples, with_documents
+from training.data.claim_sources import sample_claims
+from training.data.evidence_corpora import JudgedEvidence, judged_evidence
 from training.data.records import write_records
 from training.data.samples import ProveSample
+from training.data_options import ClaimOptions, DocumentOptions, LexiconOptions, Positive, program
 
 _BATCH_SIZE = 16
-# The verdicts that agree with a label. Claims that HoVer calls not supported may also be ones that
+# The verdict that agrees with a label. Claims that HoVer calls not supported may also be ones that
 # the evidence says nothing about, but with all gold sentences at hand that is rare.
-_VERDICTS = {
-    Label.SUPPORTS: (Verdict.SUPPORTS,),
-    Label.REFUTES: (Verdict.REFUTES,),
-    Label.NOT_SUPPORTED: (Verdict.REFUTES,),
-    Label.NOT_ENOUGH_INFO: (Verdict.NOT_ENOUGH_INFO,),
+_VERDICTS: dict[Label | None, Verdict] = {
+    Label.SUPPORTS: Verdict.SUPPORTS,
+    Label.REFUTES: Verdict.REFUTES,
+    Label.NOT_SUPPORTED: Verdict.REFUTES,
+    Label.NOT_ENOUGH_INFO: Verdict.NOT_ENOUGH_INFO,
 }
 
 
 def confirmed_proofs(
-    verifier: Verifier, examples: Iterable[VerdictExample], lexicon: SpanLexicon | None = None
+    verifier: Verifier, examples: Iterable[JudgedEvidence], lexicon: SpanLexicon | None = None
 ) -> Iterator[ProveSample]:
     """Yield a proof of each example whose label the verifier predicts.
 
@@ -67,13 +54,13 @@ def confirmed_proofs(
     # Evidence counts as sufficient if NOT ENOUGH INFO is not the most probable verdict.
     verified = VerifierJudge(verifier, lexicon)
     complete: ProveSample | None = None
-    remaining = iter(examples)
+    remaining = (one for one in examples if one.label and one.evidence)
     while batch := list(islice(remaining, _BATCH_SIZE)):
         judgements = verified.judge([one.claim for one in batch], [one.evidence for one in batch])
         for example, judgement in zip(batch, judgements, strict=True):
             proof, verdict = judgement.proof, judgement.verdict
             agrees = proof is not None and proof.verdict() is verdict
-            confirmed = proof if agrees and verdict in _VERDICTS[example.label] else None
+            confirmed = proof if agrees and verdict is _VERDICTS[example.label] else None
             is_complete = example.label is not Label.NOT_ENOUGH_INFO
             if not is_complete and complete is not None and complete.claim == example.claim:
                 confirmed = without_quotations(complete, example.evidence) or confirmed
@@ -105,40 +92,22 @@ def without_quotations(complete: ProveSample, evidence: Evidence) -> Proof | Non
     return Proof(tuple(steps)) if lacking else None
 
 
-@program
-@out_argument
-@gold_source_option
-@kb_option()
-@documents_option
-@click.option(
-    "--verifier",
-    metavar="DIR",
-    default="mini-verifier",
-    show_default=True,
-    help="Verifier that confirms proofs.",
-)
-@lexicon_options
-@limit_option(2000)
-@hold_out_option
-@seed_option
-def main(
-    out: Path,
-    sources: tuple[str, ...],
-    kb: str,
-    documents: tuple[Path, ...],
-    verifier: str,
-    lexicon: RetrievalConfig,
-    limit: int,
-    hold_out: float,
-    seed: int,
-) -> None:
+class ProofOptions(LexiconOptions, DocumentOptions, ClaimOptions):
+    """Options of this program."""
+
+    verifier: Annotated[str, "DIR"] = "mini-verifier"
+    """Verifier that confirms proofs."""
+    limit: Positive = 2000
+    """Maximum number of claims of each source."""
+
+
+@program(ProofOptions)
+def main(options: ProofOptions) -> None:
     """Write proofs of claims, with complete and incomplete evidence, to OUT (JSON Lines)."""
-    parsed = [Source.parse(text).without_held_out(hold_out) for text in sources]
-    check_distinct_paths(out, *documents, *(source.path for source in parsed))
-    reader, relations = open_named_verifier(verifier, "--verifier"), open_lexicon(lexicon)
-    with KnowledgeBase.open(locate(kb)) as opened:
-        corpus = with_documents(opened, documents)
-        claims = sample_claims(parsed, corpus, limit, seed)
-        examples = gold_examples(corpus, claims, seed)
-        count = write_records(out, confirmed_proofs(reader, examples, relations))
-    click.echo(f"{out}: {count:,} proofs of {len(claims):,} claims", err=True)
+    verifier, lexicon = open_named_verifier(options.verifier, "--verifier"), options.lexicon()
+    with KnowledgeBase.open(locate(options.kb)) as kb:
+        corpus = options.corpus(kb)
+        claims = sample_claims(options.claim_files(), corpus, options.limit, options.seed)
+        examples = judged_evidence(corpus, claims, seed=options.seed)
+        count = write_records(options.out, confirmed_proofs(verifier, examples, lexicon))
+    click.echo(f"{options.out}: {count:,} proofs of {len(claims):,} claims", err=True)

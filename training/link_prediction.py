@@ -10,31 +10,28 @@ Run as ``python -m training link_prediction --kb KB --count 100000 OUT.jsonl``.
 
 from __future__ import annotations
 
-import math
 import random
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
-from pathlib import Path
+from itertools import islice
 
 import click
 
 from admiral.kb import KnowledgeBase, locate
 from admiral.records import Document
-from admiral.retrieval.first_stage import Mention, base_title, find_mentions
-from admiral.storage.atomic_files import check_distinct_paths
-from training.command_options import (
-    exclude_option,
-    headings_option,
-    kb_option,
-    out_argument,
-    program,
-    seed_option,
-)
-from training.data.claim_sources import titles_of
+from admiral.retrieval.first_stage import base_title, find_mentions
 from training.data.records import write_records
 from training.data.samples import RetrieveSample, with_headings
+from training.data_options import (
+    ExcludeOptions,
+    HeadingOptions,
+    KbOptions,
+    OutOptions,
+    Positive,
+    SeedOptions,
+    program,
+)
 
 _SENTENCES = 6  # first sentences of a document, from which links, clauses and evidence are drawn
 _MIN_WORDS, _MAX_WORDS = 4, 26  # of a clause
@@ -83,29 +80,28 @@ class PseudoClaimSampler:
         """Return one or two links; each begins at the target of the previous one."""
         document = self._random_document()
         chain: list[Link] = []
-        titles = {document.title}
+        left_out = {document.title, *self._excluded}
         length = 1 if self._random.random() < _ONE_LINK else 2
         while len(chain) < length and document.title not in self._excluded:
-            links = [
-                link
-                for link in self._links(document)
-                if link.target not in titles and link.target not in self._excluded
-            ]
+            links = [link for link in self._links(document) if link.target not in left_out]
             if not links:
                 break
             # Prefer names of several words to those such as "French" or "September".
             weights = [len(base_title(link.target).split()) ** 2 for link in links]
             (link,) = self._random.choices(links, weights)
             chain.append(link)
-            titles.add(link.target)
+            left_out.add(link.target)
             document = self._kb.document(link.target)
         return chain
 
     def _links(self, document: Document) -> Iterator[Link]:
+        """Yield the mentions that can only mean one document."""
         for number, sentence in enumerate(document.sentences[:_SENTENCES]):
             for mention in find_mentions(self._kb, sentence):
                 title = mention.titles[0]
-                if title != document.title and _is_unambiguous(title, mention):
+                only_meaning = len(mention.titles) == 1 or base_title(title) == title
+                is_other = title != document.title and not title.endswith("(disambiguation)")
+                if only_meaning and is_other:
                     yield Link(document, number, (mention.start, mention.end), title)
 
     def _samples_of(self, chain: Sequence[Link]) -> Iterator[RetrieveSample]:
@@ -140,8 +136,7 @@ class PseudoClaimSampler:
             document = self._random.choice(documents)
             match self._random.randrange(3):
                 case 0:
-                    links = list(self._links(document))
-                    if links:
+                    if links := list(self._links(document)):
                         document = self._kb.document(self._random.choice(links).target)
                 case 1:
                     document = self._random_document()
@@ -163,21 +158,14 @@ class PseudoClaimSampler:
     def _clause(self, document: Document, sentence: int, link: Link | None) -> str:
         """Return a clause of a sentence, with the document's and the link's title reworded."""
         text = document.sentences[sentence]
-        spans = [] if link is None else [(*link.span, link.target)]
-        own = base_title(document.title)
-        start = text.find(own)
-        if start >= 0 and all(start + len(own) <= a or start >= b for a, b, _ in spans):
-            spans.append((start, start + len(own), document.title))
-        # Placeholders keep the mentions together while the sentence is shortened.
-        rewordings = []
-        for number, (a, b, title) in sorted(enumerate(spans), key=lambda s: -s[1][0]):
-            placeholder = f"\x00{number}\x00"
-            rewordings.append((placeholder, self._reworded(text[a:b], title)))
-            text = text[:a] + placeholder + text[b:]
-        text = self._shortened(text, "\x000\x00" if link is not None else "")
-        for placeholder, words in rewordings:
-            text = text.replace(placeholder, words)
-        return text.strip()
+        start, end = (0, 0) if link is None else link.span
+        mention, own = text[start:end], base_title(document.title)
+        text = self._shortened(text, start, end)
+        if link is None or (own not in mention and mention not in own):
+            text = text.replace(own, self._reworded(own, document.title), 1)
+        if link is not None:
+            text = text.replace(mention, self._reworded(mention, link.target), 1)
+        return text
 
     def _reworded(self, mention: str, title: str) -> str:
         """Return a mention unchanged, a part of its title, or a mask."""
@@ -189,50 +177,38 @@ class PseudoClaimSampler:
             return self._random.choice((words[-1], words[0]))
         return self._random.choice(_MASKS)
 
-    def _shortened(self, text: str, needed: str) -> str:
-        """Return successive clauses of a text that contain `needed`."""
+    def _shortened(self, text: str, start: int, end: int) -> str:
+        """Return successive clauses of a text, around the characters from `start` to `end`."""
         if self._random.random() < _WHOLE_SENTENCE and len(text.split()) <= _MAX_WORDS:
-            return text
-        cuts = [0, *(match.start() for match in _CLAUSE_END.finditer(text)), len(text)]
-        parts = [text[a:b] for a, b in pairwise(cuts)]
-        first = last = next((i for i, part in enumerate(parts) if needed in part), 0)
-        while len("".join(parts[first : last + 1]).split()) < self._random.randint(
+            return text.strip()
+        ends = (match.start() for match in _CLAUSE_END.finditer(text))
+        cuts = [0, *(cut for cut in ends if not start <= cut < end), len(text)]
+        last = next(at for at, cut in enumerate(cuts) if cut >= max(end, 1) or cut == len(text))
+        first = max(last - 1, 0)
+        while len(text[cuts[first] : cuts[last]].split()) < self._random.randint(
             _MIN_WORDS, _MAX_WORDS
         ):
-            if last + 1 < len(parts):
+            if last + 1 < len(cuts):
                 last += 1
             elif first:
                 first -= 1
             else:
                 break
-        words = "".join(parts[first : last + 1]).strip(" ,;:").split()
-        if len(words) > 2 * _MAX_WORDS:
-            centre = next((i for i, word in enumerate(words) if needed and needed in word), 0)
-            words = words[max(centre - _MAX_WORDS, 0) : centre + _MAX_WORDS]
-        return " ".join(words)
+        return " ".join(text[cuts[first] : cuts[last]].strip(" ,;:").split()[: 2 * _MAX_WORDS])
 
 
-def _is_unambiguous(title: str, mention: Mention) -> bool:
-    """Return whether a mention can only mean the document with this title."""
-    only_meaning = len(mention.titles) == 1 or base_title(title) == title
-    return only_meaning and not title.endswith("(disambiguation)")
+class LinkOptions(HeadingOptions, ExcludeOptions, KbOptions, SeedOptions, OutOptions):
+    """Options of this program."""
+
+    count: Positive = 100_000
+    """Number of samples."""
 
 
-@program
-@out_argument
-@kb_option("name")
-@click.option("--count", type=click.IntRange(min=1), default=100_000, show_default=True)
-@seed_option
-@exclude_option("their documents are in no chain", exists=True)
-@headings_option("samples")
-def main(
-    out: Path, name: str, count: int, seed: int, exclude: tuple[Path, ...], headings: float
-) -> None:
+@program(LinkOptions)
+def main(options: LinkOptions) -> None:
     """Write COUNT samples of link prediction to OUT (JSON Lines), the same for the same seed."""
-    if math.isnan(headings):
-        raise click.UsageError("--headings is not a number.")
-    check_distinct_paths(out, *exclude)
-    with KnowledgeBase.open(locate(name)) as kb:
-        samples = PseudoClaimSampler(kb, seed, titles_of(exclude)).samples()
-        written = write_records(out, with_headings(islice(samples, count), headings, seed))
-    click.echo(f"{out}: {written:,} samples", err=True)
+    with KnowledgeBase.open(locate(options.kb)) as kb:
+        sampler = PseudoClaimSampler(kb, options.seed, options.excluded())
+        samples = islice(sampler.samples(), options.count)
+        written = write_records(options.out, with_headings(samples, options.headings, options.seed))
+    click.echo(f"{options.out}: {written:,} samples", err=True)

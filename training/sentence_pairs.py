@@ -17,16 +17,23 @@ import click
 from admiral.errors import AdmiralError
 from admiral.kb.vectors import embedded_text
 from admiral.retrieval.rerankers import similarity_query
-from admiral.storage.atomic_files import check_distinct_paths
 from training.cited_pages import CitedPassages, Titled
-from training.command_options import out_argument, program, seed_option
 from training.data.records import write_records
 from training.data.samples import RerankSample, read_samples
+from training.data_options import Argument, OutOptions, Positive, SeedOptions, program
 
 _MOST_POSITIVES = 4
 
 
-def sentence_pairs(path: Path, negatives: int, seed: int = 0) -> Iterator[CitedPassages]:
+class PairOptions(SeedOptions, OutOptions):
+    """Options of this program."""
+
+    samples: Argument
+    negatives: Positive = 16
+    """Maximum number of negatives of a sample."""
+
+
+def sentence_pairs(path: Path, negatives: int, seed: int) -> Iterator[CitedPassages]:
     """Yield the reranking samples of a file that have both positives and negatives.
 
     `negatives`: maximum number of negatives of a sample, which are drawn at random.
@@ -36,11 +43,9 @@ def sentence_pairs(path: Path, negatives: int, seed: int = 0) -> Iterator[CitedP
     rng = random.Random(seed)
     is_empty = True
     for number, sample in enumerate(read_samples(path)):
-        if not isinstance(sample, RerankSample):
-            continue
         right: list[Titled] = []
         wrong: list[Titled] = []
-        for document in sample.documents:
+        for document in sample.documents if isinstance(sample, RerankSample) else ():
             for index, sentence in enumerate(document.sentences):
                 if sentence.strip() and (document.title, sentence) not in sample.evidence:
                     text = embedded_text(document.title, sentence)
@@ -57,19 +62,9 @@ def sentence_pairs(path: Path, negatives: int, seed: int = 0) -> Iterator[CitedP
         )
 
 
-@program
-@click.argument("samples", type=click.Path(path_type=Path))
-@out_argument
-@click.option(
-    "--negatives",
-    type=click.IntRange(min=1),
-    default=16,
-    show_default=True,
-    help="Maximum number of negatives of a sample.",
-)
-@seed_option
-def main(samples: Path, out: Path, negatives: int, seed: int) -> None:
+@program(PairOptions)
+def main(options: PairOptions) -> None:
     """Write the reranking samples of SAMPLES to OUT as claims with sentences."""
-    check_distinct_paths(out, samples)
-    count = write_records(out, sentence_pairs(samples, negatives, seed))
-    click.echo(f"{out}: {count:,} claims", err=True)
+    pairs = sentence_pairs(options.samples, options.negatives, options.seed)
+    count = write_records(options.out, pairs)
+    click.echo(f"{options.out}: {count:,} claims", err=True)

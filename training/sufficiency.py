@@ -13,9 +13,11 @@ import math
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import click
 import torch
+from pydantic import Field
 from safetensors.torch import save
 
 from admiral.errors import AdmiralError
@@ -25,12 +27,11 @@ from admiral.models.checkpoint import SUFFICIENCY_HEAD, SUMS, load_checkpoint, w
 from admiral.requirements import is_bundled
 from admiral.storage.atomic_files import write_atomically
 from proofs.judges.generated import pooled_states
-from training.command_options import kb_option, limit_option, program, seed_option
-from training.data.evidence_corpora import sufficiency_examples
+from training.data.evidence_corpora import judged_evidence
+from training.data_options import KbOptions, Positive, SeedOptions, program
 from training.feature_fits import fit_logistic
 
 _RIDGE = 3e-2
-_FILE = click.Path(path_type=Path, exists=True)
 
 
 def threshold_at_recall(scores: Sequence[float], positive: Sequence[bool], recall: float) -> float:
@@ -48,60 +49,62 @@ def threshold_at_recall(scores: Sequence[float], positive: Sequence[bool], recal
     return (lowest + next_lower) / 2
 
 
-@program
-@click.option("--claims", type=_FILE, required=True)
-@click.option("--dev", type=_FILE, required=True)
-@kb_option()
-@click.option("--model", required=True, help="Checkpoint directory, to which the fit is added.")
-@click.option(
-    "--recall",
-    default=0.92,
-    show_default=True,
-    type=click.FloatRange(0, 1, min_open=True),
-    help="Share of insufficient evidence that the judge must detect on the dev claims.",
-)
-@limit_option(2000)
-@seed_option
-def main(
-    claims: Path, dev: Path, kb: str, model: str, recall: float, limit: int, seed: int
-) -> None:
+class FitOptions(SeedOptions, KbOptions):
+    """Options of this program."""
+
+    claims: Path
+    """Training claims with gold sentences."""
+    dev: Path
+    """Development claims with gold sentences."""
+    model: Annotated[str, "DIR"]
+    """Checkpoint directory, to which the fit is added."""
+    recall: Annotated[float, Field(gt=0, le=1)] = 0.92
+    """Share of insufficient evidence that the judge must detect on the dev claims."""
+    limit: Positive = 2000
+    """Maximum number of training claims."""
+
+
+@program(FitOptions)
+def main(options: FitOptions) -> None:
     """Fit the judge `classifier` on claims with gold sentences."""
-    if is_bundled(model):
+    if is_bundled(options.model):
         remedy = "Train one, or name the directory of a copy"
-        raise click.UsageError(f"--model {model}: the bundled model cannot be changed. {remedy}.")
-    with KnowledgeBase.open(locate(kb)) as corpus:
-        train_claims = list(read_gold(claims))
-        random.Random(seed).shuffle(train_claims)
-        del train_claims[limit:]
-        examples = {
-            path: list(sufficiency_examples(corpus, gold, seed=seed))
-            for path, gold in ((dev, read_gold(dev)), (claims, train_claims))
-        }
-    for path, own in examples.items():
-        if not own:
+        raise AdmiralError(
+            f"--model {options.model}: the bundled model cannot be changed. {remedy}"
+        )
+    train = list(read_gold(options.claims))
+    random.Random(options.seed).shuffle(train)
+    dev = list(read_gold(options.dev))
+    with KnowledgeBase.open(locate(options.kb)) as kb:
+        fitted, chosen = (
+            list(judged_evidence(kb, claims, seed=options.seed))
+            for claims in (train[: options.limit], dev)
+        )
+    for path, examples in ((options.dev, chosen), (options.claims, fitted)):
+        if not examples:
             raise AdmiralError(
-                f"{path}: {kb} holds all gold sentences of no claim. Give the knowledge base that "
-                "the claims were annotated on"
+                f"{path}: {options.kb} holds all gold sentences of no claim. Give the knowledge "
+                "base that the claims were annotated on"
             )
-    checkpoint = load_checkpoint(model)
-    states = {
-        path: pooled_states(
+    checkpoint = load_checkpoint(options.model)
+    states, dev_states = (
+        pooled_states(
             checkpoint.model,
             checkpoint.tokens,
-            [example.claim for example in own],
-            [example.evidence for example in own],
+            [example.claim for example in examples],
+            [example.evidence for example in examples],
         ).double()
-        for path, own in examples.items()
-    }
-    sufficient = [int(example.sufficient) for example in examples[claims]]
-    _, deviation, fitted = fit_logistic(states[claims].numpy(), sufficient, _RIDGE)
-    weight = torch.from_numpy(fitted / deviation)
-    lacking = [not example.sufficient for example in examples[dev]]
-    bias = threshold_at_recall((-(states[dev] @ weight)).tolist(), lacking, recall)
-    head = {"weight": weight.float(), "bias": torch.tensor(bias, dtype=torch.float32)}
+        for examples in (fitted, chosen)
+    )
+    sufficient = [int(example.sufficient) for example in fitted]
+    _, deviation, weights = fit_logistic(states.numpy(), sufficient, _RIDGE)
+    weight = torch.from_numpy(weights / deviation)
+    lacking = [not example.sufficient for example in chosen]
+    threshold = threshold_at_recall((-(dev_states @ weight)).tolist(), lacking, options.recall)
+    bias = torch.tensor(threshold, dtype=torch.float32)
     out = checkpoint.path / SUFFICIENCY_HEAD
-    write_atomically(out, [save(head)])
+    write_atomically(out, [save({"weight": weight.float(), "bias": bias})])
     if (checkpoint.path / SUMS).is_file():
         write_sums(checkpoint.path)
-    counts = f"{len(sufficient):,} examples, threshold chosen on {len(lacking):,}"
+    counts = f"{len(fitted):,} examples, threshold chosen on {len(lacking):,}"
     click.echo(f"{out}: fitted on {counts}", err=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+from typing import Annotated
 
-import click
+from pydantic import AfterValidator
 
 import admiral
 from admiral.errors import AdmiralError
@@ -15,94 +16,80 @@ from admiral.io.result_writer import ResumableWriter
 from admiral.kb import KnowledgeBase, locate
 from admiral.retrieval.provenance import identity
 from admiral.storage.atomic_files import check_distinct_paths
-from training.command_options import program, seed_option
-from training.synthesis import SynthesisSettings, Synthesizer
+from training.data_options import Positive, SeedOptions, program
+from training.synthesis import Labels, Synthesizer
 
 
-def _parse_hops(_: click.Context, __: click.Parameter, value: str) -> tuple[int, int]:
-    match = re.fullmatch(r"([2-4])(?:-([2-4]))?", value)
+def _is_range(text: str) -> str:
+    match = re.fullmatch(r"([2-4])(?:-([2-4]))?", text)
     if match is None or (match[2] or match[1]) < match[1]:
-        raise click.BadParameter(f"{value!r} is not a number from 2 to 4, or two as in 2-4.")
-    return int(match[1]), int(match[2] or match[1])
+        raise ValueError(f"{text!r} is not a number from 2 to 4, or two as in 2-4")
+    return text
 
 
-@program
-@click.option("--kb", required=True, metavar="NAME|DIR", help="Knowledge base.")
-@click.option("--count", required=True, type=click.IntRange(min=1), help="Number of claims.")
-@click.option(
-    "--output",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="JSON Lines file of claims. The same command resumes an interrupted run.",
-)
-@click.option("--overwrite", is_flag=True, help="Discard an existing --output and start again.")
-@click.option(
-    "--hops",
-    callback=_parse_hops,
-    default="2-4",
-    show_default=True,
-    metavar="N|N-M",
-    help="Number of documents that a claim needs.",
-)
-@click.option(
-    "--labels",
-    type=click.Choice(["both", "supported", "refuted"]),
-    default="both",
-    show_default=True,
-    help="Write supported claims, refuted claims, or both.",
-)
-@seed_option
-@click.option("--quiet", is_flag=True, help="Show no progress.")
-def main(
-    kb: str,
-    count: int,
-    output: Path,
-    overwrite: bool,
-    hops: tuple[int, int],
-    labels: str,
-    seed: int,
-    quiet: bool,
-) -> None:
+class SynthesisOptions(SeedOptions):
+    """Options of this program."""
+
+    kb: str
+    """Knowledge base."""
+    count: Positive
+    """Number of claims."""
+    output: Path
+    """JSON Lines file of claims. The same command resumes an interrupted run."""
+    overwrite: bool = False
+    """Discard an existing --output and start again."""
+    hops: Annotated[str, AfterValidator(_is_range), "N|N-M"] = "2-4"
+    """Number of documents that a claim needs."""
+    labels: Labels = "both"
+    """Write supported claims, refuted claims, or both."""
+    quiet: bool = False
+    """Show no progress."""
+
+
+@program(SynthesisOptions)
+def main(options: SynthesisOptions) -> None:
     """Write training claims with gold evidence.
 
     The claims are about documents of the knowledge base. They describe documents in words of their
     own text instead of naming them. Records have the format of HoVer. The same seed gives the same
     claims.
     """
-    path = locate(kb)
+    path, output, count = locate(options.kb), options.output, options.count
     check_distinct_paths(output, folders=[path])
+    hops = (int(options.hops[0]), int(options.hops[-1]))
     settings = {
         "version": admiral.__version__,
         "kb": identity(str(path)),
         "hops": list(hops),
-        "labels": labels,
-        "seed": seed,
+        "labels": options.labels,
+        "seed": options.seed,
     }
-    with KnowledgeBase.open(path) as opened:
-        chosen = SynthesisSettings(*hops, labels=labels, seed=seed)  # type: ignore[arg-type]
-        synthesizer = Synthesizer(opened, chosen)
-        if next(synthesizer.claims(), None) is None:
+    with KnowledgeBase.open(path) as kb:
+        synthesizer = Synthesizer(kb, hops, options.labels, options.seed)
+        claims = synthesizer.claims()
+        if (first := next(claims, None)) is None:
             raise AdmiralError(
                 f"{path}: no claims of {hops[0]} to {hops[1]} documents can be written: "
-                f"{synthesizer.n_mentioning:,} of {len(opened):,} documents name another one in a "
+                f"{synthesizer.n_mentioning:,} of {len(kb):,} documents name another one in a "
                 "way that can be replaced. Add `links` to the corpus, or documents that name "
                 "others and define their subject, or allow more --hops"
             )
-        with ResumableWriter(output, settings, overwrite=overwrite) as writer:
+        with ResumableWriter(output, settings, overwrite=options.overwrite) as writer:
             done = len(writer.finished)
             if done > count:
                 raise AdmiralError(
                     f"{output}: holds {done:,} claims, more than {count:,}. Choose another output, "
                     "or give --overwrite to start again"
                 )
-            claims = islice(synthesizer.claims(writer.finished), count - done)
-            for claim in track_claims(claims, done=done, total=count, quiet=quiet):
+            # Those of an interrupted run are the first ones.
+            rest = islice(chain([first], claims), done, count)
+            for claim in track_claims(rest, done=done, total=count, quiet=options.quiet):
                 writer.write(claim.to_json())
                 done += 1
             writer.finish()
-        if done < count:
-            raise AdmiralError(
-                f"{output}: holds the {done:,} claims that could be written, not {count:,}: "
-                "another pass over the documents gave hardly any new ones. Add documents, or allow "
-                "other --hops or --labels"
-            )
+    if done < count:
+        raise AdmiralError(
+            f"{output}: holds the {done:,} claims that could be written, not {count:,}: "
+            "another pass over the documents gave hardly any new ones. Add documents, or allow "
+            "other --hops or --labels"
+        )

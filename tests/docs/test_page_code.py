@@ -12,7 +12,7 @@ from transformers import BartConfig, BartForConditionalGeneration, GPT2Config, G
 from admiral.kb import KnowledgeBase, build, demo_kb, info
 from admiral.requirements import minilm_directory
 from tests.training.tiny import RIVERS, TITLES, write_hub_directory, write_t5_directory
-from training.synthesis import SynthesisSettings, Synthesizer
+from training.synthesis import Synthesizer
 from training.warm_start import mini_tokenizer
 
 INTEGRATIONS = Path(__file__).parents[2] / "docs" / "integrations.md"
@@ -162,7 +162,7 @@ def test_the_examples_are_written(user_cache):
     examples = [json.loads(one) for one in re.findall(r"^```json\n(.*?)^```$", text, re.M | re.S)]
     count = int(re.findall(r"synthesize --kb demo --count (\d+)", text)[0])
     with KnowledgeBase.open(demo_kb("bm25s")) as kb:
-        claims = islice(Synthesizer(kb, SynthesisSettings()).claims(), count)
+        claims = islice(Synthesizer(kb).claims(), count)
         records = json.loads(json.dumps([claim.to_json() for claim in claims]))
     assert len(examples) == 3 and {len(one["described"]) for one in examples} == {1, 2, 3}
     for example in examples:

@@ -17,7 +17,7 @@ from tests.training.tiny import CLAIMS, run_program
 from training import build_data, build_examples, build_proofs
 from training.build_proofs import confirmed_proofs
 from training.data.claim_sources import is_held_out
-from training.data.evidence_corpora import VerdictExample
+from training.data.evidence_corpora import JudgedEvidence
 from training.data.examples import read_examples
 from training.data.samples import ProveSample, read_samples
 
@@ -293,7 +293,7 @@ CLAIM = "The lighthouse was built by an American engineer."
     ],
 )
 def test_a_proof_has_the_verdict_that_label_and_verifier_agree_on(label, said, verdict):
-    example = VerdictExample(CLAIM, (TOWER, QUILL), label)
+    example = JudgedEvidence(CLAIM, (TOWER, QUILL), True, label, 2)
     proofs = list(confirmed_proofs(FixedVerifier.certain(said), [example] * 20))
     if verdict is None:
         assert not proofs
@@ -307,8 +307,8 @@ def test_a_proof_has_the_verdict_that_label_and_verifier_agree_on(label, said, v
 
 
 def test_what_was_quoted_from_a_withheld_document_is_not_covered():
-    complete = VerdictExample(CLAIM, (TOWER, QUILL), Label.REFUTES)
-    incomplete = VerdictExample(CLAIM, (TOWER,), Label.NOT_ENOUGH_INFO)
+    complete = JudgedEvidence(CLAIM, (TOWER, QUILL), True, Label.REFUTES, 2)
+    incomplete = JudgedEvidence(CLAIM, (TOWER,), False, Label.NOT_ENOUGH_INFO, 2)
     examples = [complete, incomplete]
     # The verifier takes no notice of what is missing.
     proofs = list(confirmed_proofs(FixedVerifier.certain("contradiction"), examples))

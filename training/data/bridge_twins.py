@@ -17,33 +17,16 @@ from itertools import permutations
 from admiral.gold import GoldClaim
 from admiral.records import Document
 from admiral.retrieval.first_stage import base_title
-from proofs.logic.words import PREPOSITIONS, VERBS
-from training.data.evidence_corpora import Corpus, holds_gold
-from training.data.evidence_examples import LABELS, Sentence, gold_sentences
-from training.data.examples import NOT_ENTAILMENT, RELEVANT, Example
+from training.data.evidence_corpora import Corpus, gold_sentences, holds_gold
+from training.data.evidence_examples import LABELS
+from training.data.examples import NOT_ENTAILMENT, RELEVANT, Example, Labelled, Sentence
 from training.data.world_values import article
-from training.synthesis.profiles import parse_profile
+from training.synthesis.profiles import parse_profile, slot_at
 
 _MAX_OTHERS = 2
 _SEARCHED_DOCUMENTS, _SEARCHED_SENTENCES = 8, 4
 _NAME = re.compile(r"[A-Z][\w'’.-]*\w(?: (?:(?:of|the|and) )?[A-Z][\w'’.-]*\w)*")
 _PERSON = 0.4  # share of people that are "a person" rather than what they do
-# A name is the whole of a noun phrase if one of these words or marks is before it, and none of a
-# longer name, a description or an apposition is after it.
-_BEFORE = re.compile(
-    rf"(?:^|[,;(] |\b(?:{'|'.join(sorted(PREPOSITIONS | VERBS))}|[a-z]+ed|of|to|into|between|and|or"
-    r"|as|than|starring|featuring|including) )$"
-)
-# In "the city of Paris", both denote the same thing; after "called", the name itself is meant.
-_SAME = re.compile(
-    r"\b(?:city|town|village|state|province|county|district|island|region|kingdom|republic|title"
-    r"|name|role|part|character) of $"
-    r"|\b(?:called|named|titled|entitled|nicknamed|renamed|dubbed|known as) $"
-)
-_AFTER = re.compile(
-    r"(?!\w|[-–/&]| (?:and |of |& )?[A-Z0-9(]|, (?:an?|the|his|her|its|who|whose|which)\b"
-    r"|, [A-Z0-9(])"
-)
 
 
 def bridge_twins(
@@ -79,26 +62,17 @@ def bridge_twins(
     ]
     others = rng.sample(others, min(rng.randint(0, _MAX_OTHERS), len(others)))
     order = rng.sample(range(size := len(gold) + 1 + len(others)), size)
-    entailed = label == "entailment"
-    for sentences, other, name in (
-        (gold, control[1], label),
-        (unlinked, control[0], "neutral" if entailed else NOT_ENTAILMENT),
-    ):
-        # What is said of the parts is known, except where the name was.
-        own = [
-            (label if entailed else RELEVANT) if name == label or (entailed and s in gold) else None
-            for s in sentences
-        ]
-        evidence = [*sentences, other, *others]
-        labels = [*own, *[None] * (size - len(own))]
-        yield Example(
-            claim.claim,
-            tuple(evidence[at] for at in order),
-            name,
-            source,
-            tuple(labels[at] for at in order),
-            group=claim.id,
-        )
+    bare = Example(claim.claim, (), label, source, group=claim.id)
+    # What is said of the parts is known, except where the name was.
+    known = label if label == "entailment" else RELEVANT
+    whole: list[Labelled] = [(sentence, known) for sentence in gold]
+    twin: list[Labelled] = [
+        (s, known if label == "entailment" and s in gold else None) for s in unlinked
+    ]
+    open_label = "neutral" if label == "entailment" else NOT_ENTAILMENT
+    for items, other, name in ((whole, control[1], label), (twin, control[0], open_label)):
+        items += [(other, None), *((sentence, None) for sentence in others)]
+        yield bare.with_evidence([items[at] for at in order], name)
 
 
 def _control(
@@ -154,12 +128,11 @@ def _names(text: str, title: str) -> bool:
 
 
 def _generalised(text: str, name: str, general: str) -> str:
-    """Return a text with a general noun in place of a name."""
+    """Return a text with a general noun in place of a name that nothing else says something of."""
     pieces, end = [], 0
-    for match in re.finditer(rf"(?:\b[Tt]he )?(?<!\w){re.escape(name)}", text):
-        before, after = text[: match.start()], text[match.end() :]
-        if _BEFORE.search(before) and not _SAME.search(before) and _AFTER.match(after):
-            noun = general if before else general[0].upper() + general[1:]
-            pieces += [text[end : match.start()], noun]
-            end = match.end()
+    for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+        slot = slot_at(text, *match.span(), name)
+        if slot is not None and not slot.has_apposition and slot.start >= end:
+            pieces += [text[end : slot.start], general]
+            end = slot.end
     return "".join([*pieces, text[end:]])

@@ -1,7 +1,7 @@
 """Claims to train on: files in the formats of many data sets, and a share of them that is held out.
 
-The readers here are of data sets that are not annotated with sentences of a knowledge base. They
-yield claims with the passages that the data set provides; there are none where only the titles of
+The models here are of data sets that are not annotated with sentences of a knowledge base. They
+give claims with the passages that the data set provides; there are none where only the titles of
 gold documents are annotated.
 
 The document scorer reads the model's scores. Fitted on claims that the model was trained on, its
@@ -14,19 +14,11 @@ import hashlib
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    Field,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
 from admiral.errors import AdmiralError
 from admiral.gold import GoldClaim, Label, read_gold
@@ -61,13 +53,13 @@ Text = Annotated[str, Field(min_length=1)]
 Title = Annotated[Text, AfterValidator(clean_title)]
 
 
-def _named(**labels: Label) -> BeforeValidator:
-    def label(name: str) -> Label:
-        if name not in labels:
-            raise ValueError(f"{name!r} is none of {', '.join(labels)}")
-        return labels[name]
+def _verdict(name: str) -> Label:
+    """Return the label of a claim that evidence supports or refutes, or is not enough for."""
+    label = Label.parse({"true": "supports", "false": "refutes"}.get(name, name))
+    return Label.NOT_ENOUGH_INFO if label is Label.NOT_SUPPORTED else label
 
-    return BeforeValidator(label)
+
+Verdict = Annotated[Label, BeforeValidator(_verdict)]
 
 
 class _Answers(BaseModel):
@@ -101,17 +93,14 @@ class _Question(BaseModel):
                 gold.append(passages[-1])
         names = [span for answer in self.answers_objects for span in answer.spans]
         names += [base_title(document.title) for document in gold]
-        evidence = tuple((d.title, n) for d in gold for n in _supporting_sentences(d, names))
-        sets = (evidence,) if evidence else ()
+        evidence: list[tuple[str, int]] = []
+        for title, sentences in ((document.title, document.sentences) for document in gold):
+            others = [name for name in names if name and name != base_title(title)]
+            numbers = [i for i, s in enumerate(sentences) if any(name in s for name in others)]
+            evidence += ((title, number) for number in numbers or [0])
+        sets = (tuple(evidence),) if evidence else ()
         claim = GoldClaim(self.question_id, self.question_text, None, sets)
         return SourceClaim(claim, tuple(passages))
-
-
-def _supporting_sentences(document: Document, names: list[str]) -> list[int]:
-    """Return the numbers of the sentences that contain a name other than the document's own."""
-    other_names = [name for name in names if name and name != base_title(document.title)]
-    numbers = [i for i, s in enumerate(document.sentences) if any(n in s for n in other_names)]
-    return numbers or [0]
 
 
 class _Sentence(BaseModel):
@@ -123,7 +112,7 @@ class _FoolMeTwice(BaseModel):
 
     id: Text
     text: Text
-    label: Annotated[Label, _named(SUPPORTS=Label.SUPPORTS, REFUTES=Label.REFUTES)]
+    label: Verdict
     wikipedia_page: Title
     gold_evidence: list[_Sentence]
     retrieved_evidence: list[_Sentence]
@@ -152,29 +141,20 @@ class _Wice(BaseModel):
 
     meta: _Meta
     claim_text: Text = Field(alias="claim")
-    label: Annotated[
-        Label,
-        _named(
-            supported=Label.SUPPORTS,
-            partially_supported=Label.NOT_ENOUGH_INFO,
-            not_supported=Label.NOT_ENOUGH_INFO,
-        ),
-    ]
+    label: Verdict
     evidence: Annotated[list[str], Field(min_length=1)]
     supporting_sentences: list[list[Annotated[int, Field(ge=0)]]]
 
-    @field_validator("supporting_sentences")
-    @classmethod
-    def _check_numbers(cls, sets: list[list[int]], others: ValidationInfo) -> list[list[int]]:
-        count = len(others.data.get("evidence", ()))
-        if any(number >= count for numbers in sets for number in numbers):
-            raise ValueError(f"holds a number that is not of the {count} sentences")
-        return sets
+    @model_validator(mode="after")
+    def _check_numbers(self) -> Self:
+        last = max((number for one in self.supporting_sentences for number in one), default=0)
+        if last >= len(self.evidence):
+            raise ValueError(f"the page has no sentence {last}")
+        return self
 
     def claim(self) -> SourceClaim:
         first = self.evidence[0].removeprefix(WICE_TITLE)
-        given = first if first != self.evidence[0] else self.meta.claim_title
-        title = clean_title(given)
+        title = clean_title(first if first != self.evidence[0] else self.meta.claim_title)
         sets = (tuple((title, n) for n in numbers) for numbers in self.supporting_sentences)
         evidence = tuple(sorted(filter(None, sets), key=len))
         claim = GoldClaim(self.meta.id, self.claim_text, self.label, evidence)
@@ -186,7 +166,7 @@ class _Creak(BaseModel):
 
     ex_id: Text
     sentence: Text
-    label: Annotated[Label, _named(true=Label.SUPPORTS, false=Label.REFUTES)]
+    label: Verdict
     entity: Title
 
     def claim(self) -> SourceClaim:
@@ -194,41 +174,25 @@ class _Creak(BaseModel):
         return SourceClaim(GoldClaim(self.ex_id, self.sentence, self.label, evidence))
 
 
-Reader = Callable[[Path], Iterator[SourceClaim]]
-
-
-def _gold(path: Path, name: str | None) -> Iterator[SourceClaim]:
-    return map(SourceClaim, read_gold(path, name))
-
-
-def _read(path: Path, kind: type[Any]) -> Iterator[SourceClaim]:
-    """Yield the claims of a data set that is not annotated with sentences of a knowledge base."""
-    count = 0
-    for record in read_records(path, kind, "Correct the record, or name the file's format"):
-        count += 1
-        yield record.claim()
-    if not count:
-        raise AdmiralError(f"{path}: holds no claims")
-
-
-# Reader of each format, and the tasks that samples are built for by default.
-_FORMATS: dict[str, tuple[Reader, tuple[str, ...]]] = {
-    "gold": (partial(_gold, name=None), TASKS),
-    **{name: (partial(_gold, name=name), TASKS) for name in GOLD_FORMATS},
-    "hotpotqa": (partial(_read, kind=_Question), ("retrieve", "rerank")),
-    "fool-me-twice": (partial(_read, kind=_FoolMeTwice), ("rerank",)),
-    "wice": (partial(_read, kind=_Wice), ("rerank", "prove")),
-    "ex-fever": (partial(_gold, name="ex-fever"), ("retrieve",)),
-    "creak": (partial(_read, kind=_Creak), ("retrieve",)),
+# The records of each format, which `read_gold` reads if there is no model of them, and the tasks
+# that samples are built for by default.
+_FORMATS: dict[str, tuple[type[Any] | None, tuple[str, ...]]] = {
+    "gold": (None, TASKS),
+    **dict.fromkeys(GOLD_FORMATS, (None, TASKS)),
+    "hotpotqa": (_Question, ("retrieve", "rerank")),
+    "fool-me-twice": (_FoolMeTwice, ("rerank",)),
+    "wice": (_Wice, ("rerank", "prove")),
+    "ex-fever": (None, ("retrieve",)),
+    "creak": (_Creak, ("retrieve",)),
 }
 FORMATS = tuple(_FORMATS)
+_EXAMPLE = "Write it as hover:claims.jsonl or as hover/retrieve+rerank:claims.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """A file of claims, its format, and the tasks to build samples for."""
 
-    # the format, the file and the tasks
     format: str
     path: Path
     tasks: tuple[str, ...]
@@ -262,28 +226,39 @@ class Source:
 
         Raises `AdmiralError` if the format or a task is unknown, or no file is given.
         """
-        head, colon, file = text.partition(":")
-        name, _, tasks = head.partition("/")
-        example = "Write it as hover:claims.jsonl or as hover/retrieve+rerank:claims.jsonl"
-        if not colon or not file:
-            raise AdmiralError(f"source {text!r}: is not FORMAT:FILE. {example}")
+        head, _, file = text.partition(":")
+        name, _, chosen = head.partition("/")
+        if not file:
+            raise AdmiralError(f"source {text!r}: is not FORMAT:FILE. {_EXAMPLE}")
         if name not in _FORMATS:
             known = ", ".join(FORMATS)
             raise AdmiralError(f"source {text!r}: no format {name!r}; there are {known}")
-        chosen = tuple(tasks.split("+")) if tasks else _FORMATS[name][1]
-        for task in chosen:
-            if task not in TASKS:
-                known = ", ".join(TASKS)
-                raise AdmiralError(f"source {text!r}: no task {task!r}; there are {known}")
-        return cls(name, Path(file), chosen)
+        tasks = tuple(chosen.split("+")) if chosen else _FORMATS[name][1]
+        if unknown := [task for task in tasks if task not in TASKS]:
+            known = ", ".join(TASKS)
+            raise AdmiralError(f"source {text!r}: no task {unknown[0]!r}; there are {known}")
+        return cls(name, Path(file), tasks)
 
     def claims(self) -> Iterator[SourceClaim]:
         """Yield the claims of the file that are to be used.
 
         Raises `AdmiralError` if the file cannot be read, holds a bad record, or holds no claims.
         """
-        claims = _FORMATS[self.format][0](self.path)
-        return (item for item in claims if self.keep is None or self.keep(item.claim))
+        model = _FORMATS[self.format][0]
+        claims: Iterator[SourceClaim]
+        if model is None:
+            name = None if self.format == "gold" else self.format
+            claims = map(SourceClaim, read_gold(self.path, name))
+        else:
+            remedy = "Correct the record, or name the file's format"
+            claims = (record.claim() for record in read_records(self.path, model, remedy))
+        is_empty = True
+        for item in claims:
+            is_empty = False
+            if self.keep is None or self.keep(item.claim):
+                yield item
+        if is_empty:
+            raise AdmiralError(f"{self.path}: holds no claims")
 
 
 def sample_claims(
@@ -318,10 +293,9 @@ def titles_of(paths: Iterable[Path]) -> set[str]:
 
     A file that is not in a format of `read_gold` is given as ``FORMAT:FILE`` (see `Source.parse`).
     """
-    return {title for path in paths for claim in _gold_claims(path) for title in claim.all_titles}
-
-
-def _gold_claims(path: Path) -> Iterator[GoldClaim]:
-    if not path.exists() and str(path).partition(":")[0] in _FORMATS:
-        return (item.claim for item in Source.parse(str(path)).claims())
-    return read_gold(path)
+    titles: set[str] = set()
+    for path in paths:
+        is_named = not path.exists() and str(path).partition(":")[0] in _FORMATS
+        source = Source.parse(str(path) if is_named else f"gold:{path}")
+        titles.update(title for item in source.claims() for title in item.claim.all_titles)
+    return titles

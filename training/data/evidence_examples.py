@@ -3,10 +3,6 @@
 An example that lacks gold sentences has other sentences of the same documents in their place, so
 that its length and its topic do not give the label away.
 
-Two claims with evidence of their own can be joined. A joined claim is entailed if both parts are,
-and contradicted if one part is, whatever is known of the other; otherwise it is open. Claims in use
-often have several parts, those of most data sets only one.
-
 Examples of choosing sentences, as hops do, have no label of the whole: gold sentences are relevant,
 and the candidates beside them are sentences that BM25 confuses with these.
 """
@@ -14,13 +10,20 @@ and the candidates beside them are sentences that BM25 confuses with these.
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Iterator, Sequence
 
 from admiral.gold import GoldClaim, Label
 from admiral.retrieval.rerankers import BM25Reranker
-from training.data.evidence_corpora import Corpus, holds_gold
-from training.data.examples import NOT_ENTAILMENT, RELEVANT, UNLABELLED, Example
+from training.data.evidence_corpora import Corpus, gold_sentences, holds_gold
+from training.data.examples import (
+    NOT_ENTAILMENT,
+    RELEVANT,
+    UNLABELLED,
+    Example,
+    Labelled,
+    Sentence,
+    content_words,
+)
 
 #: The label of a claim's evidence.
 LABELS = {
@@ -35,207 +38,105 @@ _MAX_SENTENCES = 6  # of an example, unless more are gold
 _SEARCHED_DOCUMENTS = 5
 _SENTENCES_PER_PAGE = 4
 _SENTENCES_AMONG_OTHERS = 2
-_JOINTS = (". ", ", and ", "; ", ", while ")
-_JOINED_SENTENCES = 3  # of each part
-_JOINED_CHARACTERS = 160
-# Half of the claims have two entailed parts, so that a joint does not mean contradiction.
-_BOTH_ENTAILED = 0.5
-# As many have evidence for one part only.
-_HALF_OF_EVIDENCE = 0.4
-_WORD = re.compile(r"\d+|\w{4,}")
-Sentence = tuple[str, str]
-Labelled = tuple[Sentence, str | None]
 
 
 def evidence_examples(
-    claim: GoldClaim,
-    corpus: Corpus,
-    source: str,
-    rng: random.Random,
+    claim: GoldClaim, corpus: Corpus, source: str, rng: random.Random
 ) -> Iterator[Example]:
     """Yield the examples of a claim; none if the corpus lacks its gold sentences, or its label.
 
     These are its evidence with its label; its evidence without the sentences of one document, or
-    without its only one; and sentences of documents that are not gold.
+    without its only one; and sentences of documents that are not gold. Of a claim without gold
+    sentences, they are those of `_page_readings`.
     """
-    if claim.label is None or not holds_gold(corpus, claim):
+    if claim.label is None or (claim.sentences and not holds_gold(corpus, claim)):
         return
     label = LABELS[claim.label]
+    results = corpus.search([claim.claim], _SEARCHED_DOCUMENTS)[0]
+    found = [result.title for result in results if result.title not in claim.all_titles]
+
+    def example(items: Sequence[Labelled], label: str, weight: float = 1.0) -> Example:
+        """Return an example with its sentences in random order, as a hop selects them."""
+        bare = Example(claim.claim, (), label, source, group=claim.id, weight=weight)
+        return bare.with_evidence(rng.sample(items, len(items)))
+
+    if not claim.sentences:
+        for sentences in _page_readings(claim, corpus, found):
+            if sentences:
+                yield example([(sentence, None) for sentence in sentences], label, UNCERTAIN)
+        return
     gold = gold_sentences(claim, corpus)
-    one = (
-        label if label == "entailment" or (len(gold) == 1 and label != NOT_ENTAILMENT) else RELEVANT
-    )
-    labelled: list[Labelled] = [(sentence, one) for sentence in gold]
+    is_alone = len(gold) == 1 and label != NOT_ENTAILMENT
+    one = label if label == "entailment" or is_alone else RELEVANT
     # Sentences of all alternative evidence sets are gold, so they cannot be distractors.
     others = {title: _other_sentences(claim, corpus, title) for title in claim.titles}
-    found = _searched(claim, corpus)
-    pool = [*(sentence for of_title in others.values() for sentence in of_title), *found]
+    first = [(t, text) for t in found for text in corpus.document(t).sentences[:2] if text.strip()]
+    pool = [*(sentence for of_title in others.values() for sentence in of_title), *first]
     room = max(_MAX_SENTENCES - len(gold), 0)
     distractors = rng.sample(pool, min(rng.randint(0, room), len(pool)))
-    yield _example(claim, [*labelled, *((s, None) for s in distractors)], label, source, rng)
+    yield example([*((s, one) for s in gold), *((s, None) for s in distractors)], label)
 
     hidden = rng.choice(claim.titles)
-    rest = [item for item in labelled if item[0][0] != hidden]
+    rest = [sentence for sentence in gold if sentence[0] != hidden]
     removed = len(gold) - len(rest)
     filling = rng.sample(others[hidden], min(max(removed, 2), len(others[hidden])))
     if rest or filling:
         # What is left of a refuting set may still refute, so only "not entailed" is certain.
-        certain = label == "entailment" or (label == "contradiction" and not rest)
-        kept: list[Labelled] = [(s, name if label == "entailment" else None) for s, name in rest]
-        yield _example(
-            claim,
-            [*kept, *((s, None) for s in filling)],
-            "neutral" if certain else NOT_ENTAILMENT,
-            source,
-            rng,
-        )
-    if found:
-        count = min(rng.randint(1, _MAX_SENTENCES), len(found))
-        chosen: list[Labelled] = [(s, "neutral") for s in rng.sample(found, count)]
-        yield _example(claim, chosen, "neutral", source, rng, weight=0.5)
+        is_entailed = label == "entailment"
+        certain = is_entailed or (label == "contradiction" and not rest)
+        kept: list[Labelled] = [(s, label if is_entailed else None) for s in rest]
+        kept += [(sentence, None) for sentence in filling]
+        yield example(kept, "neutral" if certain else NOT_ENTAILMENT)
+    if first:
+        count = min(rng.randint(1, _MAX_SENTENCES), len(first))
+        chosen = [(sentence, "neutral") for sentence in rng.sample(first, count)]
+        yield example(chosen, "neutral", UNCERTAIN)
 
 
-def page_examples(
-    claim: GoldClaim, corpus: Corpus, source: str, rng: random.Random
-) -> Iterator[Example]:
-    """Yield the examples of a claim of which only the gold documents are known, or not even these.
+def _page_readings(
+    claim: GoldClaim, corpus: Corpus, found: Sequence[str]
+) -> Iterator[list[Sentence]]:
+    """Yield evidence of a claim of which only the gold documents are known, or not even these.
 
     The sentences of the gold documents that share most words with the claim are the evidence, alone
     and among sentences that retrieval finds. They need not decide the claim, so such examples count
     less. Claims with too little information have the sentences that retrieval finds.
-
-    `claim`: a claim without gold sentences.
     """
-    if claim.label is None or claim.sentences:
+    if claim.label is Label.NOT_ENOUGH_INFO:
+        yield closest_sentences(claim.claim, corpus, found[:3], _SENTENCES_PER_PAGE // 2)
         return
     titles = known_titles(claim, corpus)
-    (results,) = corpus.search([claim.claim], _SEARCHED_DOCUMENTS)
-    found = [result.title for result in results if result.title not in claim.all_titles]
-    label = LABELS[claim.label]
-    if claim.label is Label.NOT_ENOUGH_INFO:
-        readings = [closest_sentences(claim.claim, corpus, found[:3], _SENTENCES_PER_PAGE // 2)]
-    else:
-        own = closest_sentences(claim.claim, corpus, titles, _SENTENCES_PER_PAGE)
-        fewer = closest_sentences(claim.claim, corpus, titles, _SENTENCES_AMONG_OTHERS)
-        readings = [own]
-        if own and found:
-            readings.append([*fewer, *closest_sentences(claim.claim, corpus, found[:3], 1)])
-    for sentences in readings:
-        if sentences:
-            items: list[Labelled] = [(sentence, None) for sentence in sentences]
-            yield _example(claim, items, label, source, rng, weight=UNCERTAIN)
-
-
-def gold_sentences(claim: GoldClaim, corpus: Corpus) -> list[Sentence]:
-    """Return the gold sentences of a claim, which a corpus holds."""
-    return [(title, corpus.document(title).sentences[n]) for title, n in claim.sentences]
+    yield closest_sentences(claim.claim, corpus, titles, _SENTENCES_PER_PAGE)
+    fewer = closest_sentences(claim.claim, corpus, titles, _SENTENCES_AMONG_OTHERS)
+    if fewer and found:
+        yield [*fewer, *closest_sentences(claim.claim, corpus, found[:3], 1)]
 
 
 def known_titles(claim: GoldClaim, corpus: Corpus) -> tuple[str, ...]:
     """Return the first gold documents of a claim that a corpus holds all of; none without any."""
-    known = (
-        titles
-        for titles in claim.title_sets
-        if all(corpus.row(title) is not None for title in titles)
-    )
-    return next(known, ())
+    for titles in claim.title_sets:
+        if all(corpus.row(title) is not None for title in titles):
+            return titles
+    return ()
 
 
 def closest_sentences(
     claim: str, corpus: Corpus, titles: Sequence[str], per_page: int
 ) -> list[Sentence]:
     """Return the sentences of each document that share most words with a claim."""
-    words = set(_WORD.findall(claim.casefold()))
+    words = content_words(claim)
     closest: list[Sentence] = []
     for title in titles:
         texts = [text for text in corpus.document(title).sentences if text.strip()]
-        texts.sort(key=lambda text: -len(words.intersection(_WORD.findall(text.casefold()))))
+        texts.sort(key=lambda text: -len(words & content_words(text)))
         closest += [(title, text) for text in texts[:per_page]]
     return closest
 
 
 def _other_sentences(claim: GoldClaim, corpus: Corpus, title: str) -> list[Sentence]:
-    numbers = set(claim.sentence_numbers(title))
+    numbers = claim.sentence_numbers(title)
     texts = corpus.document(title).sentences
     return [(title, text) for n, text in enumerate(texts) if n not in numbers and text.strip()]
-
-
-def _searched(claim: GoldClaim, corpus: Corpus) -> list[Sentence]:
-    """Return the first sentences of documents that BM25 finds and that are not gold."""
-    (results,) = corpus.search([claim.claim], _SEARCHED_DOCUMENTS)
-    gold = set(claim.all_titles)
-    documents = [corpus.document(r.title) for r in results if r.title not in gold]
-    return [(d.title, text) for d in documents for text in d.sentences[:2] if text.strip()]
-
-
-def _example(
-    claim: GoldClaim,
-    items: Sequence[Labelled],
-    label: str,
-    source: str,
-    rng: random.Random,
-    weight: float = 1.0,
-) -> Example:
-    """Return an example with its sentences in random order, as a hop selects them."""
-    shuffled = rng.sample(items, len(items))
-    evidence = tuple(sentence for sentence, _ in shuffled)
-    names = tuple(name for _, name in shuffled)
-    return Example(claim.claim, evidence, label, source, names, group=claim.id, weight=weight)
-
-
-def joined_examples(examples: Sequence[Example], source: str, seed: int) -> Iterator[Example]:
-    """Yield an example for every two decided ones of a source."""
-    rng = random.Random(f"{seed} {source}")
-    parts: dict[str, list[Example]] = {"entailment": [], "contradiction": []}
-    for example in examples:
-        if example.source == source and example.label in parts and _is_short(example):
-            parts[example.label].append(example)
-    for own in parts.values():
-        rng.shuffle(own)
-    entailed, contradicted = parts["entailment"], parts["contradiction"]
-    while len(entailed) > 1 and contradicted:
-        if rng.random() < _BOTH_ENTAILED:
-            pair = [entailed.pop(), entailed.pop()]
-        else:
-            other = contradicted if rng.random() < 1 / 3 and len(contradicted) > 1 else entailed
-            pair = [contradicted.pop(), other.pop()]
-        rng.shuffle(pair)
-        yield _joined(pair[0], pair[1], source, rng)
-
-
-def _is_short(example: Example) -> bool:
-    return len(example.evidence) <= _JOINED_SENTENCES and len(example.claim) <= _JOINED_CHARACTERS
-
-
-def _joined(first: Example, second: Example, source: str, rng: random.Random) -> Example:
-    head, tail = first.claim.strip().rstrip("."), second.claim.strip().rstrip(".")
-    begin = len(head) + len(joint := rng.choice(_JOINTS))
-    claim = f"{head}{joint}{tail}."
-    known = [first, second]
-    if rng.random() < _HALF_OF_EVIDENCE:
-        known.remove(rng.choice(known))
-    labels = {part.label for part in known}
-    label = "contradiction" if "contradiction" in labels else "entailment"
-    if len(known) == 1 and label == "entailment":
-        label = "neutral"
-    items = [item for part in known for item in _sentences(part)]
-    rng.shuffle(items)
-    places = ((0, len(head), first), (begin, begin + len(tail), second))
-    return Example(
-        claim,
-        tuple(sentence for sentence, _ in items),
-        label,
-        f"{source}-joined",
-        tuple(name for _, name in items),
-        tuple((b, e, part.label if part in known else "neutral") for b, e, part in places),
-    )
-
-
-def _sentences(part: Example) -> list[Labelled]:
-    """Return the sentences of a part with what each does to the claim, if that is known."""
-    if len(part.evidence) > 1:
-        return [(sentence, None) for sentence in part.evidence]
-    return [(part.evidence[0], part.label if part.label == "contradiction" else RELEVANT)]
 
 
 _SEARCHED_CANDIDATES = 12
@@ -254,9 +155,15 @@ def selection_examples(
     `claim`: a claim with gold documents. Where their gold sentences are unknown, the sentence of
     each that shares most words with the claim counts, with less weight.
     """
-    gold, certain = _gold(claim, corpus)
+    is_certain = bool(claim.sentences)
+    if not is_certain:
+        gold = closest_sentences(claim.claim, corpus, known_titles(claim, corpus), 1)
+    else:
+        gold = gold_sentences(claim, corpus) if holds_gold(corpus, claim) else []
     if not gold:
         return
+    weight = 1.0 if is_certain else UNCERTAIN
+    bare = Example(claim.claim, (), UNLABELLED, source, group=claim.id, weight=weight)
     titles = list(dict.fromkeys(title for title, _ in gold))
     for known in range(len(titles) + (rng.random() < _COMPLETE)):
         before = rng.sample(titles, known)
@@ -273,32 +180,17 @@ def selection_examples(
             title = candidates[0][0][0]
             own = {text for name, text in gold if name == title}
             texts = [t for t in corpus.document(title).sentences if t.strip() and t not in own]
-            label = "neutral" if certain else None
+            label = "neutral" if is_certain else None
             candidates += [((title, text), label) for text in rng.sample(texts, min(1, len(texts)))]
-        left = _MOST_CHARACTERS - len(claim.claim) - _characters([*chosen, *candidates])
+        left = _MOST_CHARACTERS - len(claim.claim)
+        left -= sum(_characters(sentence) for sentence, _ in [*chosen, *candidates])
         for sentence in hard:
-            left -= _characters([(sentence, None)])
+            left -= _characters(sentence)
             if left < 0 or len(candidates) == _MOST_CANDIDATES:
                 break
             candidates.append((sentence, "neutral"))
         rng.shuffle(candidates)
-        items = [*chosen, *candidates]
-        yield Example(
-            claim.claim,
-            tuple(sentence for sentence, _ in items),
-            UNLABELLED,
-            source,
-            tuple(label for _, label in items),
-            group=claim.id,
-            weight=1.0 if certain else UNCERTAIN,
-        )
-
-
-def _gold(claim: GoldClaim, corpus: Corpus) -> tuple[list[Sentence], bool]:
-    """Return the gold sentences of a claim in a corpus, and whether they are known."""
-    if claim.sentences:
-        return gold_sentences(claim, corpus) if holds_gold(corpus, claim) else [], True
-    return closest_sentences(claim.claim, corpus, known_titles(claim, corpus), 1), False
+        yield bare.with_evidence([*chosen, *candidates])
 
 
 def _hard_sentences(
@@ -314,5 +206,5 @@ def _hard_sentences(
     return [(s.title, s.text) for s in ranked[:_HARD_SENTENCES]]
 
 
-def _characters(items: Sequence[Labelled]) -> int:
-    return sum(len(title) + len(text) + 4 for (title, text), _ in items)
+def _characters(sentence: Sentence) -> int:
+    return sum(map(len, sentence)) + 4

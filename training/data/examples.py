@@ -9,6 +9,7 @@ claim, and `RELEVANT`, for a sentence that entails a part of the claim or contra
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,16 @@ EXAMPLE_LABELS = (*LABELS, NOT_ENTAILMENT, RELEVANT)
 #: them.
 NON_COMMERCIAL = frozenset({"anli", "sick"})
 REMEDY = "Correct the record, or build the examples again"
+
+
+Sentence = tuple[str, str]  # title, which may be empty, and text
+Labelled = tuple[Sentence, str | None]  # a sentence and what it does, None if that is unknown
+_CONTENT = re.compile(r"\d+|\w{4,}")
+
+
+def content_words(text: str) -> set[str]:
+    """Return the numbers and the longer words of a text, in small letters."""
+    return set(_CONTENT.findall(text.casefold()))
 
 
 def _one_of(names: Sequence[str]) -> Any:
@@ -63,7 +74,7 @@ class Example:
     """A claim with evidence."""
 
     claim: str
-    evidence: tuple[tuple[str, str], ...]  # titles, which may be empty, with sentences
+    evidence: tuple[Sentence, ...]
     # what the evidence as a whole does to the claim: one of `LABELS`, or one of the others above
     label: Label
     source: str  # name of the data set
@@ -75,6 +86,11 @@ class Example:
     group: str = ""
     # how often an epoch contains the example, on average
     weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+
+    def with_evidence(self, items: Sequence[Labelled], label: str | None = None) -> Example:
+        """Return an example with labelled sentences as its evidence, and perhaps another label."""
+        evidence, sentences = tuple(s for s, _ in items), tuple(name for _, name in items)
+        return replace(self, evidence=evidence, sentences=sentences, label=label or self.label)
 
 
 def read_examples(paths: Sequence[Path]) -> Iterator[Example]:

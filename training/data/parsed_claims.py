@@ -8,46 +8,49 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
+from pydantic import BeforeValidator
 
-from admiral.records import Document
+from admiral.records import from_json
 from admiral.retrieval.first_stage import base_title
 
 _FILE = Path(__file__).with_name("twins.yaml")
+
+
+Words = Annotated[frozenset[str], BeforeValidator(str.split)]
 
 
 @dataclass(frozen=True, slots=True)
 class TwinWords:
     """The words of ``twins.yaml``."""
 
-    one_way: frozenset[str]  # verbs whose subject and object cannot change places
-    single: frozenset[str]  # verbs that have one value of a kind
-    antonyms: Mapping[str, str]  # words with one that contradicts them
-    countries: Mapping[str, str]  # countries by the adjective of origin
+    one_way: Words  # verbs whose subject and object cannot change places
+    single: Words  # verbs that have one value of a kind
+    antonyms: dict[str, str]  # words with one that contradicts them
+    countries: dict[str, str]  # countries by the adjective of origin
 
 
 @cache
 def twin_words() -> TwinWords:
     """Return the words."""
-    tables = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
-    return TwinWords(
-        frozenset(tables["one_way"].split()),
-        frozenset(tables["single"].split()),
-        tables["antonyms"],
-        tables["countries"],
-    )
+    return from_json(TwinWords, yaml.safe_load(_FILE.read_text(encoding="utf-8")))
 
 
 _MIN_WORDS, _MAX_WORDS = 4, 26
 _PRONOUNS = {"he", "she", "it", "they", "this"}
 #: Dependents that a claim can do without.
 _OPTIONAL = {"advcl", "relcl", "appos", "parataxis", "npadvmod", "meta"}
+_LEADING = {"prep", "advcl", "npadvmod", "advmod", "cc", "mark", "punct"}
+_TAIL = {"prep", "acl", "advmod"}
+_AUXILIARY = {"aux", "auxpass"}
+# Shares of the optional parts that are left out, and of those after the verb.
+_LEFT_OUT, _SHORTENED = 0.9, 0.12
 _QUANTITIES = {"DATE", "CARDINAL", "ORDINAL", "QUANTITY", "MONEY", "PERCENT"}
 _VALUES = _QUANTITIES | {
     "PERSON", "GPE", "LOC", "ORG", "NORP", "FAC", "WORK_OF_ART", "LANGUAGE", "EVENT",
@@ -88,10 +91,9 @@ class Claim:
 class ParsedDocument:
     """A document with its first sentences parsed."""
 
-    def __init__(self, document: Document, parses: Sequence[Any]) -> None:
-        self.title, self.name = document.title, base_title(document.title)
-        self.sentences = list(document.sentences[: len(parses)])
-        self._parses = parses
+    def __init__(self, title: str, sentences: Sequence[str], parses: Sequence[Any]) -> None:
+        self.title, self.name = title, base_title(title)
+        self.sentences, self._parses = sentences, parses
 
     def values(self) -> Iterator[tuple[int, str, str]]:
         """Yield the sentence, kind and text of each value of the document."""
@@ -170,39 +172,28 @@ def _kept(root: Any, subject: Any, rng: random.Random) -> list[Any]:
     """Return the tokens of a predicate, without what a claim can do without, in order."""
     dropped: set[int] = {token.i for token in subject.subtree}
     auxiliaries: list[Any] = []
-    if root.dep_ == "conj":
+    has_own = any(child.dep_ in _AUXILIARY for child in root.children)
+    if root.dep_ == "conj" and root.tag_ == "VBN" and not has_own:
         # "was born in A and raised in B": the second participle shares the auxiliary.
-        has_own = any(c.dep_ in ("aux", "auxpass") for c in root.children)
-        if not has_own and root.tag_ == "VBN":
-            auxiliaries = [c for c in root.head.children if c.dep_ in ("aux", "auxpass")]
-            if not auxiliaries:
-                return []
+        auxiliaries = [child for child in root.head.children if child.dep_ in _AUXILIARY]
+        if not auxiliaries:
+            return []
     for token in root.subtree:
-        is_joined = token.dep_ == "conj" and token.head is root and token.pos_ in ("VERB", "AUX")
-        long_tail = (
-            token.dep_ in ("prep", "acl", "advmod") and token.i > root.i and rng.random() < 0.12
-        )
-        drop = (
-            is_joined
-            or token.dep_ == "parataxis"
-            or (token.dep_ in _OPTIONAL and rng.random() < 0.9)
-        )
+        is_own, is_after = token.head is root, token.i > root.i
+        is_long_tail = token.dep_ in _TAIL and is_after and rng.random() < _SHORTENED
         if (
-            token.i < root.i
-            and token.head is root
-            and token.dep_ in ("prep", "advcl", "npadvmod", "advmod", "cc", "mark", "punct")
+            token.dep_ == "parataxis"
+            or (is_own and token.dep_ == "conj" and token.pos_ in ("VERB", "AUX"))
+            or (token.dep_ in _OPTIONAL and rng.random() < _LEFT_OUT)
+            or (is_own and token.i < root.i and token.dep_ in _LEADING)
+            or (is_own and is_long_tail)
         ):
-            drop = True
-        if drop or (long_tail and token.head is root):
             dropped |= {t.i for t in token.subtree}
-        if token.text in "()[]—–;" or token.dep_ in ("intj",):
-            dropped.add(token.i)
-    for token in root.subtree:
         if token.text == "(":
             end = next((t.i for t in token.doc[token.i :] if t.text == ")"), token.i)
             dropped |= set(range(token.i, end + 1))
-    joined = [t for t in root.subtree if t.dep_ == "cc" and t.head is root]
-    dropped |= {t.i for t in joined}
+        if token.text in ")[]—–;" or token.dep_ == "intj" or (is_own and token.dep_ == "cc"):
+            dropped.add(token.i)
     tokens = [t for t in root.subtree if t.i not in dropped and not t.is_space]
     while tokens and (tokens[0].is_punct or tokens[0].dep_ in ("cc", "mark")):
         tokens.pop(0)
@@ -210,12 +201,12 @@ def _kept(root: Any, subject: Any, rng: random.Random) -> list[Any]:
         tokens.pop()
     if not tokens or tokens[0].i > root.i + 1 or root not in tokens:
         return []
-    cleaned = [
-        t
-        for n, t in enumerate(tokens)
-        if not (t.text == "," and n + 1 < len(tokens) and tokens[n + 1].text in ",.")
+    following = [*tokens[1:], None]
+    return auxiliaries + [
+        token
+        for token, after in zip(tokens, following, strict=True)
+        if token.text != "," or after is None or after.text not in ",."
     ]
-    return [*auxiliaries, *cleaned]
 
 
 def _values_of(parse: Any, places: dict[int, tuple[int, int]], root: Any) -> Iterator[Value]:

@@ -1,4 +1,4 @@
-"""Files of records in JSON Lines, which are dataclasses that pydantic checks."""
+"""Files of records in JSON Lines, which are dataclasses that pydantic checks, and parallel text."""
 
 from __future__ import annotations
 
@@ -41,3 +41,21 @@ def write_records(path: Path, items: Iterable[object]) -> int:
 
     write_atomically(path, lines())
     return count
+
+
+def write_parallel_text(directory: Path, split: str, pairs: Iterable[tuple[str, str]]) -> int:
+    """Write inputs and outputs to ``<split>.source`` and ``<split>.target``, as fairseq reads them.
+
+    Returns their number. A text with a line break, which would shift all lines after it, is a
+    RecordError.
+    """
+    rows = list(pairs)
+    directory.mkdir(parents=True, exist_ok=True)
+    for at, side in enumerate(("source", "target")):
+        path, lines = directory / f"{split}.{side}", []
+        for number, row in enumerate(rows, start=1):
+            if "\n" in row[at] or "\r" in row[at]:
+                raise RecordError(f"{path}:{number}", side, "has a line break", "Remove it")
+            lines.append(f"{row[at]}\n".encode())
+        write_atomically(path, lines)
+    return len(rows)

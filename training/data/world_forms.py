@@ -2,77 +2,23 @@
 
 A function draws a value and returns its forms by the names that the templates of
 ``world_kinds.yaml`` use: ``said`` for the evidence, ``right`` and ``wrong`` for claims, and others.
-A list of forms stands for any of them.
+A list of forms stands for any of them. The wordings are in ``world_forms.yaml``.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from training.data.world_values import MONTHS, number_words
+import yaml
+
+from proofs.logic.words import MONTHS
+from training.data.world_values import number_words, ordinal, ordinal_digits, roman, spelt
 
 Forms = dict[str, "str | list[str]"]
-_ROMAN = ((10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))
-_ORDINALS = {
-    "one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth",
-    "nine": "ninth", "twelve": "twelfth",
-}  # fmt: skip
-_UNITS = {  # by dimension: names, abbreviation, and how many of the smallest
-    "length": [("millimetres", "mm", 1), ("centimetres", "cm", 10), ("metres", "m", 1000),
-               ("kilometres", "km", 10**6)],
-    "mass": [("grams", "g", 1), ("kilograms", "kg", 1000), ("tonnes", "t", 10**6)],
-    "volume": [("millilitres", "ml", 1), ("litres", "l", 1000), ("cubic metres", "m³", 10**6)],
-    "area": [("square metres", "m²", 1), ("hectares", "ha", 10**4),
-             ("square kilometres", "km²", 10**6)],
-    "power": [("watts", "W", 1), ("kilowatts", "kW", 1000), ("megawatts", "MW", 10**6)],
-    "time": [("seconds", "s", 1), ("minutes", "min", 60), ("hours", "h", 3600),
-             ("days", "days", 86_400), ("weeks", "weeks", 604_800)],
-}  # fmt: skip
-#: Units between which nobody is expected to convert, each in two forms.
-_SPEEDS = [("kilometres per hour", "km/h"), ("miles per hour", "mph"), ("metres per second", "m/s")]
-_CURRENCIES = [
-    ("euros", "€", "EUR"), ("pounds", "£", "GBP"), ("US dollars", "$", "USD"), ("yen", "¥", "JPY"),
-    ("Indian rupees", "₹", "INR"), ("Swiss francs", "CHF ", "CHF"), ("roubles", "₽", "RUB"),
-]  # fmt: skip
-
-
-def spelt(number: int) -> str:
-    """Return a whole number in words."""
-    for size, name in (
-        (10**9, "billion"),
-        (10**6, "million"),
-        (1000, "thousand"),
-        (100, "hundred"),
-    ):
-        if number >= size:
-            head, rest = divmod(number, size)
-            tail = f"{' and ' if rest < 100 else ' '}{spelt(rest)}" if rest else ""
-            return f"{spelt(head)} {name}{tail}"
-    return number_words(number)
-
-
-def ordinal(number: int) -> str:
-    """Return an ordinal below 100 in words."""
-    head, dash, last = number_words(number).rpartition("-")
-    regular = f"{last.removesuffix('y')}ieth" if last.endswith("y") else f"{last}th"
-    return head + dash + _ORDINALS.get(last, regular)
-
-
-def ordinal_digits(number: int) -> str:
-    """Return an ordinal in digits, such as 21st."""
-    ends = {1: "st", 2: "nd", 3: "rd"}
-    return f"{number}{'th' if number % 100 in (11, 12, 13) else ends.get(number % 10, 'th')}"
-
-
-def roman(number: int) -> str:
-    """Return a number below 40 in Roman numerals."""
-    text = ""
-    for size, sign in _ROMAN:
-        text += sign * (number // size)
-        number %= size
-    return text
+_WORDINGS = yaml.safe_load(Path(__file__).with_name("world_forms.yaml").read_text(encoding="utf-8"))
 
 
 def number_forms(number: int) -> list[str]:
@@ -87,61 +33,61 @@ def number_forms(number: int) -> list[str]:
     return forms
 
 
-def _distinct(right: Sequence[str], wrong: Sequence[str]) -> list[str]:
-    return [form for form in wrong if form not in right]
+def _all_forms(
+    form: Callable[..., list[str]], own: Sequence[Any], others: Iterable[Sequence[Any]]
+) -> Forms:
+    """Return the forms of a value, and of others as wrong ones."""
+    right = form(*own)
+    return {
+        "said": right,
+        "right": right,
+        "wrong": [text for each in others for text in form(*each)],
+    }
+
+
+def _worded(name: str, **values: Any) -> list[str]:
+    return [template.format(**values) for template in _WORDINGS[name]]
 
 
 def dates(rng: random.Random, options: Mapping[str, Any]) -> Forms:
     """Return a day in many forms, and others that differ in the day, the month or the year."""
     day, month, year = rng.randint(2, 28), rng.randint(1, 12), rng.randint(1880, 2023)
-    right = _date_forms(day, month, year)
     changes = [
         (day % 28 + 1, month, year), (day, month % 12 + 1, year), (day, (month + 6) % 12 + 1, year),
         (day, month, year + rng.choice((-1, 1, 10))), ((day + 9) % 28 + 1, month, year),
     ]  # fmt: skip
-    wrong = [form for change in changes for form in _date_forms(*change)]
-    return {"said": right, "right": right, "wrong": wrong}
+    return _all_forms(_date_forms, (day, month, year), changes)
 
 
-def _date_forms(day: int, month: int, year: int) -> list[str]:
-    name = MONTHS[month - 1]
-    forms = [
-        f"{day} {name} {year}", f"{name} {day}, {year}", f"{year}-{month:02}-{day:02}",
-        f"{name} {ordinal_digits(day)}, {year}", f"the {ordinal_digits(day)} of {name} {year}",
-        f"{ordinal_digits(day)} {name} {year}", f"{day} {name[:3]} {year}",
-        f"the {ordinal(day)} of {name} {year}", f"{day} {roman(month)} {year}",
-    ]  # fmt: skip
-    if day > 12:
-        forms += [f"{day}/{month:02}/{year}", f"{day}.{month}.{year}", f"{month}/{day}/{year}"]
-    return forms
+def _date_forms(day: int, number: int, year: int) -> list[str]:
+    values = {"day": day, "number": number, "year": year, "month": MONTHS[number - 1]}
+    values |= {"nth": ordinal_digits(day), "ordinal": ordinal(day), "roman": roman(number)}
+    return [
+        *_worded("date", **values),
+        *(_worded("date_in_digits", **values) if day > 12 else ()),
+    ]
 
 
 def clock(rng: random.Random, options: Mapping[str, Any]) -> Forms:
     """Return a time of day on the clock of 24 and of 12 hours."""
     hour, minute = rng.choice((*range(1, 12), *range(13, 24))), rng.choice((0, 15, 30, 45, 10, 25))
-    right = _clock_forms(hour, minute)
     # 14:30 is not 4:30 p.m., nor 2:30 a.m.
     other_minute = (minute + rng.choice((15, 30))) % 60
     hours = [(hour + 12) % 24, (hour + 2) % 24, (hour + 10) % 24, (hour + 1) % 24]
-    changes = [(h, minute) for h in hours if h % 12] + [(hour, other_minute)]
-    return {
-        "said": right,
-        "right": right,
-        "wrong": [form for change in changes for form in _clock_forms(*change)],
-    }
+    changes = [*((h, minute) for h in hours if h % 12), (hour, other_minute)]
+    return _all_forms(_clock_forms, (hour, minute), changes)
 
 
 def _clock_forms(hour: int, minute: int) -> list[str]:
     short, half = hour % 12, "p.m." if hour > 12 else "a.m."
-    part = "in the morning" if hour < 12 else "in the afternoon" if hour < 18 else "in the evening"
-    forms = [f"{hour:02}:{minute:02}", f"{short}:{minute:02} {half}"]
-    forms += [f"{short}.{minute:02} {half.replace('.', '')}", f"{hour:02}:{minute:02} hours"]
-    if hour < 4 or hour > 21:
-        part = "at night"
-    said = {0: f"{spelt(short)} o'clock", 15: f"a quarter past {spelt(short)}"}
-    said |= {30: f"half past {spelt(short)}", 45: f"a quarter to {spelt(short % 12 + 1)}"}
-    if minute in said and (short < 11 or minute < 45):
-        forms += [f"{said[minute]} {part}"] * 2
+    values = {"hour": hour, "minute": minute, "short": short, "half": half}
+    forms = _worded("clock", **values, bare_half=half.replace(".", ""))
+    spoken = _WORDINGS["spoken_clock"].get(minute)
+    if spoken and (short < 11 or minute < 45):
+        text = spoken.format(hour=spelt(short), next=spelt(short % 12 + 1))
+        part = "in the afternoon" if 12 <= hour < 18 else "in the evening"
+        part = "at night" if hour < 4 or hour > 21 else "in the morning" if hour < 12 else part
+        forms += [f"{text} {part}"] * 2
     return forms
 
 
@@ -157,16 +103,14 @@ def counts(rng: random.Random, options: Mapping[str, Any]) -> Forms:
             rng.randint(2, 9) * 100,
         )
     )
-    right = number_forms(number)
     digits = str(number)
-    changes = [
+    others = [
         int(digits[1] + digits[0] + digits[2:]),
         number * 10,
         number + 10 ** (len(digits) - 1),
     ]
-    changes += [number + 10 ** max(len(digits) - 2, 0), number + 10 * rng.randint(1, 3)]
-    wrong = [form for n in changes if n > 9 and n != number for form in number_forms(n)]
-    return {"said": right, "right": right, "wrong": wrong}
+    others += [number + 10 ** max(len(digits) - 2, 0), number + 10 * rng.randint(1, 3)]
+    return _all_forms(number_forms, [number], [[n] for n in others if n > 9 and n != number])
 
 
 def scales(rng: random.Random, options: Mapping[str, Any]) -> Forms:
@@ -174,13 +118,8 @@ def scales(rng: random.Random, options: Mapping[str, Any]) -> Forms:
     tenths = rng.choice((rng.randint(11, 99), rng.randint(2, 95) * 10))
     size = rng.choice((10**5, 10**5, 10**8))
     number = tenths * size
-    right = _scale_forms(number)
-    wrong = [number // 1000, number * 1000, number * 10, number // 10, number + 10 * size]
-    return {
-        "said": right,
-        "right": right,
-        "wrong": [form for n in wrong if 10**3 < n < 10**13 for form in _scale_forms(n)],
-    }
+    others = [number // 1000, number * 1000, number * 10, number // 10, number + 10 * size]
+    return _all_forms(_scale_forms, [number], [[n] for n in others if 10**3 < n < 10**13])
 
 
 def _scale_forms(number: int) -> list[str]:
@@ -200,22 +139,20 @@ def _scale_forms(number: int) -> list[str]:
 
 def currencies(rng: random.Random, options: Mapping[str, Any]) -> Forms:
     """Return an amount of money, and the same number in another currency."""
-    own, other = rng.sample(_CURRENCIES, 2)
+    own, other = rng.sample(_WORDINGS["currencies"], 2)
     number = rng.choice(
         (rng.randint(2, 95) * 10**5, rng.randint(2, 90) * 10**6, rng.randint(3, 99) * 10)
     )
-    right = _money_forms(number, own)
-    wrong = _money_forms(number, other) * 2 + _money_forms(number * rng.choice((2, 3, 10)), own)
-    return {"said": right, "right": right, "wrong": wrong}
+    others = [(number, other), (number, other), (number * rng.choice((2, 3, 10)), own)]
+    return _all_forms(_money_forms, (number, own), others)
 
 
-def _money_forms(number: int, currency: tuple[str, str, str]) -> list[str]:
+def _money_forms(number: int, currency: Sequence[str]) -> list[str]:
     word, sign, code = currency
-    forms = [f"{number:,} {word}", f"{sign}{number:,}", f"{code} {number:,}"]
+    values = {"n": number, "m": number / 10**6, "word": word, "sign": sign, "code": code}
+    forms = _worded("money", **values)
     if number >= 10**6:
-        millions = f"{number / 10**6:g}"
-        forms += [f"{millions} million {word}"] * 2 + [f"{sign}{millions} million"]
-        forms += [f"{sign}{millions}m", f"{code} {millions} million"]
+        forms += _worded("millions", **values)
     elif number < 100:
         forms += [f"{spelt(number)} {word}"]
     return forms
@@ -225,22 +162,20 @@ def quantities(rng: random.Random, options: Mapping[str, Any]) -> Forms:
     """Return a quantity in two units, and the same number in a wrong one."""
     dimension, names = options.get("units", "speed"), options.get("in", "").split()
     if dimension == "speed":
-        unit, other = rng.sample(_SPEEDS, 2)
+        unit, other = rng.sample(_WORDINGS["speeds"], 2)
         number = rng.choice((20, 30, 40, 50, 60, 80, 90, 110))
-        right = [f"{number} {name}" for name in unit]
         second = number + rng.choice((10, 20))
-        wrong = [f"{number} {name}" for name in other] * 2 + [f"{second} {n}" for n in unit]
-        return {"said": right, "right": right, "wrong": wrong}
-    ladder = _UNITS[dimension]
+        others = [(number, other), (number, other), (second, unit)]
+        return _all_forms(lambda n, unit: [f"{n} {name}" for name in unit], (number, unit), others)
+    ladder = _WORDINGS["units"][dimension]
     name, short, size = rng.choice([row for row in ladder if row[1] in names])
     number = rng.choice((2, 3, 4, 5, 6, 8, 12, 15, 20, 25, 30, 40, 60, 75, 120, 150, 250, 400, 600))
     amount = number * size
     right = _quantity_forms(amount, ladder)
-    others = [row for row in ladder if row[1] != short]
-    wrong = [f"{number} {text}" for row in others for text in row[:2]] * 2
+    wrong = [f"{number} {text}" for row in ladder if row[1] != short for text in row[:2]] * 2
     wrong += _quantity_forms(amount * rng.choice((2, 3, 10)), ladder)
     said = [f"{number} {name}"] * 2 + [f"{number} {short}"]
-    return {"said": said, "right": right, "wrong": _distinct(right, wrong)}
+    return {"said": said, "right": right, "wrong": [form for form in wrong if form not in right]}
 
 
 def _quantity_forms(amount: int, ladder: Sequence[tuple[str, str, int]]) -> list[str]:
@@ -259,24 +194,22 @@ def _quantity_forms(amount: int, ladder: Sequence[tuple[str, str, int]]) -> list
 def ranks(rng: random.Random, options: Mapping[str, Any]) -> Forms:
     """Return an ordinal, and the number of a king, in words, digits and Roman numerals."""
     number = rng.randint(6, 24)
-    others = [n for n in (number - 1, number + 1, number + 2, number - 2, number + 10) if n > 3]
-    right, wrong = _rank_forms([number]), _rank_forms(others)
-    return {
-        "said": right,
-        "right": right,
-        "wrong": wrong,
-        "numeral": _king_forms([number]),
-        "numeral_right": _king_forms([number]),
-        "numeral_wrong": _king_forms(others),
+    others = [[n] for n in (number - 1, number + 1, number + 2, number - 2, number + 10) if n > 3]
+    kings = _all_forms(_king_forms, [number], others)
+    forms = _all_forms(lambda n: [ordinal(n), ordinal_digits(n)], [number], others)
+    return forms | {
+        "numeral": kings["said"],
+        "numeral_right": kings["right"],
+        "numeral_wrong": kings["wrong"],
     }
 
 
-def _rank_forms(numbers: Sequence[int]) -> list[str]:
-    return [form(n) for n in numbers for form in (ordinal, ordinal_digits)]
+def _king_forms(number: int) -> list[str]:
+    return [roman(number), f"the {ordinal(number).capitalize()}"]
 
 
-def _king_forms(numbers: Sequence[int]) -> list[str]:
-    return [form for n in numbers for form in (roman(n), f"the {ordinal(n).capitalize()}")]
+def _century(number: int, end: str = "") -> list[str]:
+    return [f"in the {form} century{end}" for form in (ordinal(number), ordinal_digits(number))]
 
 
 def eras(rng: random.Random, options: Mapping[str, Any]) -> Forms:
@@ -284,20 +217,19 @@ def eras(rng: random.Random, options: Mapping[str, Any]) -> Forms:
     if rng.random() < 0.15:
         century = rng.randint(2, 8)
         year, other = century * 100 - rng.randint(10, 90), century % 8 + 1
-        names = [f"in the {form} century" for form in (ordinal(century), ordinal_digits(century))]
-        others = [f"in the {form} century" for form in (ordinal(other), ordinal_digits(other))]
-        wrong = [f"in AD {year}", *(f"{n} BC" for n in others), *(f"{n} AD" for n in names)]
-        said = [f"in {year} BC"]
-        right = [f"{name} BC" for name in names]
-        return {"said": said, "right": right, "wrong": wrong, "unknown": f"in May of {year} BC"}
+        wrong = [f"in AD {year}", *_century(other, " BC"), *_century(century, " AD")]
+        return {
+            "said": [f"in {year} BC"],
+            "right": _century(century, " BC"),
+            "wrong": wrong,
+            "unknown": f"in May of {year} BC",
+        }
     year = rng.randint(16, 19) * 100 + rng.randint(12, 88)
     decade = year // 10 * 10
     # The 1900s may be a decade or a century.
     far = rng.choice([n for n in range(decade - 30, decade + 40, 10) if n != decade and n % 100])
     century, before = year // 100 + 1, decade // 100 * 100
-    names = [f"in the {form} century" for form in (ordinal(century), ordinal_digits(century))]
-    others = [f"in the {form(century + 1)} century" for form in (ordinal, ordinal_digits)]
-    others += [f"in the {form(century - 1)} century" for form in (ordinal, ordinal_digits)]
+    names, others = _century(century), [*_century(century + 1), *_century(century - 1)]
     if rng.random() < 0.3:
         right = [f"between {before + 1} and {before + 100}", f"before {before + 150}", *names]
         wrong = [f"in {year - 100}", f"in the {decade - 100}s", f"after {before + 120}", *others]
@@ -316,46 +248,26 @@ def eras(rng: random.Random, options: Mapping[str, Any]) -> Forms:
     ]
     wrong += [f"in the {wrong_half} half of the {ordinal_digits(century)} century", *others]
     wrong += [f"after {decade + 12}", f"in the {far}s"]
-    if said[0] == f"in {year}":
+    unknown = f"in {year}"
+    if said == [unknown]:
         right.append(f"in the {decade}s")
         unknown = f"in {rng.choice(MONTHS)} {year}"
-        return {"said": said, "right": right, "wrong": wrong, "unknown": unknown}
-    return {"said": said, "right": right, "wrong": wrong, "unknown": f"in {year}"}
+    return {"said": said, "right": right, "wrong": wrong, "unknown": unknown}
 
 
 def synonyms(rng: random.Random, options: Mapping[str, Any]) -> Forms:
     """Return one of some classes of words of the same meaning, and words of the others."""
     own, *others = rng.sample(options["classes"], len(options["classes"]))
-    said: list[str] = own
-    return {"said": said, "right": said, "wrong": [word for other in others for word in other]}
+    return _all_forms(list, [own], [[other] for other in others])
 
 
 def cold(rng: random.Random, options: Mapping[str, Any]) -> Forms:
     """Return temperatures below and above zero."""
     number, second = rng.sample(range(3, 32), 2)
-    wrong = [*_cold_forms(second), *_warm_forms(number)]
-    return {
-        "said": _cold_forms(number),
-        "right": _cold_forms(number),
-        "wrong": wrong,
-        "below": _cold_forms(number),
-        "above": _warm_forms(number),
-    }
-
-
-def _cold_forms(number: int) -> list[str]:
-    return [
-        f"−{number} °C", f"-{number}°C", f"minus {number} degrees Celsius",
-        f"{number} degrees below zero", f"minus {spelt(number)} degrees",
-        f"{spelt(number)} degrees below freezing",
-    ]  # fmt: skip
-
-
-def _warm_forms(number: int) -> list[str]:
-    return [
-        f"{number} °C", f"+{number} °C", f"{number} degrees Celsius",
-        f"{number} degrees above zero", f"{spelt(number)} degrees above freezing",
-    ]  # fmt: skip
+    below, warmer = ({"n": n, "words": spelt(n)} for n in (number, second))
+    right, above = _worded("cold", **below), _worded("warm", **below)
+    wrong = [*_worded("cold", **warmer), *above]
+    return {"said": right, "right": right, "wrong": wrong, "below": right, "above": above}
 
 
 def numbers(rng: random.Random, options: Mapping[str, Any]) -> Forms:

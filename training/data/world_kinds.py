@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -28,16 +28,16 @@ from training.data.world_scenes import (
     World,
     capitalised,
     claim,
-    claim_parts,
-    other_facts,
+    lexicon,
+    mention_of,
 )
-from training.data.world_values import FALSE, OPEN, TRUE, Phrase, number_phrase
+from training.data.world_values import FALSE, MEASURED, OPEN, TRUE, Phrase, article, number_phrase
 
 _FILE = Path(__file__).with_name("world_kinds.yaml")
 _PLACEHOLDER = re.compile(r"\{([\w.]+)\}")
 _CHOICE = re.compile(r"<([^<>]*)>")
 _SIDES = re.compile(r"\[([^\[\]~]*)~([^\[\]~]*)\]")
-_ARTICLE = re.compile(r"\ba\(n\) (\w)")
+_ARTICLE = re.compile(r"\ba\(n\) (\w+)")
 _PIECES = re.compile(r"(\[[^\[\]]*\]|\{S\})")
 #: Values of which an entity's own facts decide nothing that the frames say.
 _HARMLESS = ("place", "country", "award", "product", "genre", "habitat", "food")
@@ -45,9 +45,13 @@ _HARMLESS = ("place", "country", "award", "product", "genre", "habitat", "food")
 _MOVABLE = ("born_place", "grew_up", "lives", "seat", "town", "place", "nationality")
 #: A person, a man, a woman, a place, a country, a year, another subject.
 _INVENTED = ("X", "M", "F", "P", "C", "Y", "O")
+_VERB = ("do", "did", "didnt", "never", "done", "hadnt", "doing", "same", "anti")
+_PRONOUNS = {"she": ("her", "herself"), "he": ("him", "himself"), "it": ("it", "itself")}
 #: Forms of a value of which one excludes all others.
 _EXACT = ("dates", "clock", "counts", "scales", "currencies", "quantities", "years")
 _DEFAULT_WEIGHT = 0.35
+#: Values that columns of tables have.
+_IN_TABLES = ("time", "number", "place", "person", "country")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,49 +76,25 @@ class Frame:
     options: Mapping[str, Any] = field(default_factory=dict)  # of the forms of values
 
 
-def frame(fields: Mapping[str, Any]) -> Frame:
+def frame(entry: dict[str, Any]) -> Frame:
     """Return the frame of an entry of the file."""
-    known = Frame.__dataclass_fields__
-    own = {name: value for name, value in fields.items() if name in known}
-    own = {k: [v] if isinstance(v, str) and k in _LISTS else v for k, v in own.items()}
-    if pair := fields.get("pair"):  # what one is to another, in the right and the wrong order
-        right = [way.replace("{A}", "{S}").replace("{B}", "{O}") for way in pair]
-        wrong = [way.replace("{A}", "{O}").replace("{B}", "{S}") for way in pair]
-        sides = [f"[{a}~{b}]" for a, b in zip(right, wrong, strict=True)]
-        own |= {"say": right, "flip": wrong, "claims": sides}
-    return Frame(**own, options={n: v for n, v in fields.items() if n not in known})
-
-
-_LISTS = ("of", "say", "flip", "claims", "open", "near", "far", "ways")
-
-
-@dataclass(frozen=True, slots=True)
-class Kinds:
-    """The kinds of claims; ``world_kinds.yaml`` explains its parts."""
-
-    frames: Mapping[str, Sequence[Frame]]
-    forms: Mapping[str, str]  # by kind, the forms of values that it uses
-    weights: Mapping[str, float]
-    lists: Mapping[str, Any]
-    propositions: Mapping[str, Sequence[Sequence[str]]]
-    facts: Sequence[str]  # claims that a proposition holds, or not
-    tables: Mapping[str, Any]
+    known = {each.name for each in fields(Frame)}
+    if pair := entry.pop("pair", None):  # what one is to another, in the right and the wrong order
+        entry["say"] = [way.replace("{A}", "{S}").replace("{B}", "{O}") for way in pair]
+        entry["flip"] = [way.replace("{A}", "{O}").replace("{B}", "{S}") for way in pair]
+        sides = zip(entry["say"], entry["flip"], strict=True)
+        entry["claims"] = [f"[{right}~{wrong}]" for right, wrong in sides]
+    own = {name: value for name, value in entry.items() if name in known}
+    return Frame(**own, options={n: v for n, v in entry.items() if n not in known})
 
 
 @cache
-def kinds() -> Kinds:
-    """Return the kinds of claims."""
-    read = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
-    own = read["kinds"]
-    return Kinds(
-        {name: [frame(fields) for fields in kind["frames"]] for name, kind in own.items()},
-        {name: kind.get("forms", "numbers") for name, kind in own.items()},
-        {name: kind.get("weight", _DEFAULT_WEIGHT) for name, kind in own.items()},
-        read["lists"],
-        read["propositions"],
-        read["facts"],
-        read,
-    )
+def tables() -> Mapping[str, Any]:
+    """Return the tables of ``world_kinds.yaml``, which explains them, with frames in `kinds`."""
+    read: dict[str, Any] = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
+    for kind in read["kinds"].values():
+        kind["frames"] = list(map(frame, kind["frames"]))
+    return read
 
 
 class Words:
@@ -122,24 +102,25 @@ class Words:
 
     def __init__(self, world: World, frame: Frame, kind: str, like: Words | None = None) -> None:
         self.world, self.frame = world, frame
-        self.subject: Entity = world.entity(
-            like.subject.kind if like else world.rng.choice(frame.of)
-        )
+        subject = world.entity(like.subject.kind if like else world.rng.choice(frame.of))
+        self.subject: Entity = subject
         shared = like is not None and world.rng.random() < 0.7
         self.drawn: dict[str, str] = dict(like.drawn) if like and shared else {}
-        self.forms: Forms = FORMS[kinds().forms.get(kind, "numbers")](world.rng, frame.options)
-        self.names: dict[str, str] = {"S": self.subject.mention, **_pronouns(self.subject)}
-        self.kind = self.subject.kind
-        self.names |= {"kind": self.kind, "kinds": plural(self.kind)}
+        form = tables()["kinds"][kind].get("forms", "numbers")
+        self.forms: Forms = FORMS[form](world.rng, frame.options)
+        him, himself = _PRONOUNS[subject.pronoun]
+        self.names = {
+            "S": subject.mention, "it": subject.pronoun, "its": subject.possessive, "him": him,
+            "himself": himself, "kind": subject.kind, "kinds": plural(subject.kind),
+        }  # fmt: skip
 
     def fill(self, template: str) -> str:
         """Return a template with one of its choices and with words for its placeholders."""
         text = chosen(template, self.world.rng)
         while _PLACEHOLDER.search(text):
-            text = chosen(
-                _PLACEHOLDER.sub(lambda match: self._word(match[1]), text), self.world.rng
-            )
-        return _ARTICLE.sub(lambda match: f"a{'n' * (match[1] in 'aeiouAEIOU')} {match[1]}", text)
+            text = _PLACEHOLDER.sub(lambda match: self._word(match[1]), text)
+            text = chosen(text, self.world.rng)
+        return _ARTICLE.sub(lambda match: article(match[1]), text)
 
     def _word(self, name: str) -> str:
         rng, base = self.world.rng, name.rstrip("0123456789")
@@ -153,7 +134,8 @@ class Words:
         if name in self.names:
             return self.names[name]
         if name in _VERB and "do" not in self.drawn:
-            self.drawn |= proposition(rng.choice(kinds().propositions[self.subject.kind]))
+            propositions = tables()["propositions"][self.subject.kind]
+            self.drawn |= proposition(rng.choice(propositions))
         if name.endswith(".bare"):  # a word of a list without its article
             return self._word(name.removesuffix(".bare")).partition(" ")[2]
         if name in self.drawn:
@@ -162,9 +144,10 @@ class Words:
             self._word(name.partition(".")[0])
             return self.drawn[name]
         taken = {word for own, word in self.drawn.items() if own.rstrip("0123456789") == base}
-        words = kinds().lists[base]
-        options = [w.split("/") for w in (words if isinstance(words, list) else words[self.kind])]
-        row = rng.choice([words for words in options if words[0] not in taken])
+        words = tables()["lists"][base]
+        words = words if isinstance(words, list) else words[self.subject.kind]
+        rows = [word.split("/") for word in words]
+        row = rng.choice([words for words in rows if words[0] not in taken])
         self.drawn |= {f"{name}.{n}": word for n, word in enumerate(row)}
         self.drawn |= {name: row[0], f"{name}.not": row[1] if len(row) > 1 else ""}
         return self.drawn[name]
@@ -179,13 +162,12 @@ class Words:
             years = [year for year in map(str, range(1880, 2015)) if year not in used]
             return {name: world.rng.choice(years)}
         if base == "C":
-            country = world.country()
-            while country.name in self.names.values():
-                country = world.country()
-            return {name: country.name, f"{name}.adj": country.adjective}
+            while (country := world.country()).mention in self.names.values():
+                pass
+            return {name: country.mention, f"{name}.adj": country.adjective}
         if base in "MF":
             return {name: world.person(world.name("surname_ends"), she=base == "F").mention}
-        return {name: world.entity("person" if base == "X" else self.kind).mention}
+        return {name: world.entity("person" if base == "X" else self.subject.kind).mention}
 
     def stated(self, template: str, key: str) -> Stated:
         """Return the sentences of a template, of the subject's document unless otherwise stated."""
@@ -210,20 +192,16 @@ class Words:
         return claim([part for part in parts if part.text], label)
 
 
-_VERB = ("do", "did", "didnt", "never", "done", "hadnt", "doing", "same", "anti")
-
-
-def _pronouns(entity: Entity) -> dict[str, str]:
-    forms = {"she": ("her", "herself"), "he": ("him", "himself"), "it": ("it", "itself")}
-    him, himself = forms[entity.pronoun]
-    return {"it": entity.pronoun, "its": entity.possessive, "him": him, "himself": himself}
-
-
 def chosen(template: str, rng: random.Random) -> str:
     """Return a template with one of the words of each choice."""
     while _CHOICE.search(template):
         template = _CHOICE.sub(lambda match: rng.choice(match[1].split("|")), template)
     return template
+
+
+def plural(kind: str) -> str:
+    """Return the plural of a kind of entities."""
+    return str(tables()["plurals"].get(kind, f"{kind}s"))
 
 
 def proposition(row: Sequence[str]) -> dict[str, str]:
@@ -244,11 +222,14 @@ def proposition(row: Sequence[str]) -> dict[str, str]:
 
 def framed(world: World, kind: str) -> Scene:
     """Return a scene of a kind: claims on a frame, among similar evidence on other subjects."""
-    rng, frame = world.rng, world.rng.choice(kinds().frames[kind])
+    rng, frame = world.rng, world.rng.choice(tables()["kinds"][kind]["frames"])
     words = Words(world, frame, kind)
     twin = Words(world, frame, kind, words) if rng.random() < 0.85 else None
-    if twin and kinds().forms[kind] in _EXACT and rng.random() < 0.65:
-        _exchange(words.forms, twin.forms)
+    is_exact = tables()["kinds"][kind].get("forms") in _EXACT
+    # Let wrong claims on a value name the other one of the evidence.
+    others = twin.forms if twin and is_exact and rng.random() < 0.65 else None
+    if others and set(words.forms["right"]).isdisjoint(others["right"]):
+        words.forms["wrong"] = others["said"]
     is_straight = not frame.flip or rng.random() < 0.5
     if frame.ways and frame.column and rng.random() < 0.3:
         sentences = _rows(words, twin or Words(world, frame, kind, words))
@@ -261,38 +242,25 @@ def framed(world: World, kind: str) -> Scene:
                 other = frame.flip
             sentences.append(twin.stated(rng.choice(other), ""))
     if not frame.title:
-        without = _MOVABLE if frame.alone else ()
-        sentences += _harmless(world, words.subject, rng.randint(0, 2), without)
+        relations = words.subject.relations
+        hidden = [name for name, own in relations.items() if own.value not in _HARMLESS]
+        hidden += _MOVABLE if frame.alone else ()
+        sentences += world.other_facts(words.subject, hidden, rng.randint(0, 2))
     if not (frame.alone or frame.title):
         third = world.entity(words.subject.kind)
-        sentences += other_facts(world, third, [], rng.randint(0, 1))
+        sentences += world.other_facts(third, [], rng.randint(0, 1))
     return Scene(sentences, _claims(words, is_straight))
-
-
-def _exchange(forms: Forms, others: Forms) -> None:
-    """Let wrong claims on each of two values name the other one."""
-    if set(forms["right"]).isdisjoint(others["right"]):
-        forms["wrong"] = others["said"]
-
-
-def _harmless(
-    world: World, entity: Entity, count: int, without: Sequence[str] = ()
-) -> list[Stated]:
-    relations = world.lexicon.relations[entity.kind]
-    hidden = [name for name, own in relations.items() if own.value not in _HARMLESS]
-    return other_facts(world, entity, [*hidden, *without], count)
 
 
 def _claims(words: Words, is_straight: bool) -> list[Claim]:
     """Return a right and a wrong claim on a frame, and perhaps an open one."""
-    rng, frame = words.world.rng, words.frame
+    rng, frame, facts = words.world.rng, words.frame, tables()["facts"]
     ways = [way.replace("{V}", "[{right}~{wrong}]") for way in frame.ways]
     decided, undecided = [*frame.claims, *ways], list(frame.open)
     if frame.fact == "open":
-        undecided += kinds().facts
+        undecided += facts
     elif frame.fact:
         # As likely as all other claims together.
-        facts = kinds().facts
         decided = [rng.choice(rng.choice((decided or facts, facts))) for _ in range(2)]
     claims = []
     if frame.near:
@@ -319,17 +287,36 @@ def _row(cells: Mapping[str, str]) -> str:
     return f"{'; '.join(f'{head}: {cell}' for head, cell in cells.items())}."
 
 
+def _title_and_head(entity: Entity, rng: random.Random) -> tuple[str, str]:
+    many = plural(entity.kind)
+    titles = [capitalised(many), f"{many}.csv", f"List of {many}", f"{many}.xlsx", "Sheet1"]
+    return rng.choice(titles), rng.choice(("Name", entity.kind.capitalize()))
+
+
+def _cells(world: World, entity: Entity, names: Sequence[str]) -> dict[str, str]:
+    cells = {}
+    for name in names:
+        relation, value = entity.relations[name], world.fact(entity, name)
+        is_number = relation.value == "number"
+        cells[_head(relation, name)] = f"{value:,}" if is_number else mention_of(value)
+    return cells
+
+
+def _head(relation: Relation, name: str) -> str:
+    head: str = tables()["heads"].get(name, capitalised(name.replace("_", " ")))
+    is_measured = relation.unit.split(" ")[-1] in MEASURED and relation.unit != name
+    return f"{head} ({relation.unit})" if is_measured else head
+
+
 def _rows(words: Words, twin: Words) -> list[Stated]:
     """Return rows of a table that have the value of a frame in a column."""
-    rng, subject = words.world.rng, words.subject
-    title, column = rng.choice(_titles(subject)), words.frame.column
-    head = rng.choice(("Name", subject.kind.capitalize()))
-    relations = words.world.lexicon.relations[subject.kind]
-    places = [name for name, own in relations.items() if own.value in ("place", "number")]
+    rng, subject, column = words.world.rng, words.subject, words.frame.column
+    title, head = _title_and_head(subject, rng)
+    places = [name for name, own in subject.relations.items() if own.value in ("place", "number")]
     extra = rng.sample(places, min(len(places), rng.randint(0, 2)))
     stated = []
     for own, key in ((words, "fact"), (twin, "")):
-        cells = {_head(relations[n], n): _cell(words.world, own.subject, n) for n in extra}
+        cells = _cells(words.world, own.subject, extra)
         cells.pop(column, None)
         items = [*cells.items(), (column, own.fill("{said}").removeprefix("in "))]
         rng.shuffle(items)
@@ -337,79 +324,45 @@ def _rows(words: Words, twin: Words) -> list[Stated]:
     return stated
 
 
-def plural(kind: str) -> str:
-    """Return the plural of a kind of entities."""
-    return str(kinds().tables["plurals"].get(kind, f"{kind}s"))
-
-
-def _titles(entity: Entity) -> list[str]:
-    many = plural(entity.kind)
-    return [capitalised(many), f"{many}.csv", f"List of {many}", f"{many}.xlsx", "Sheet1"]
-
-
-def _head(relation: Relation, name: str) -> str:
-    heads: Mapping[str, str] = kinds().tables["heads"]
-    head = heads.get(name, capitalised(name.replace("_", " ")))
-    is_measured = relation.unit.split(" ")[-1] in _MEASURED and relation.unit != name
-    return f"{head} ({relation.unit})" if is_measured else head
-
-
-_MEASURED = ("metres", "kilometres", "centimetres", "minutes", "days", "weeks")
-
-
-def _cell(world: World, entity: Entity, name: str) -> str:
-    value = world.fact(entity, name)
-    is_number = world.lexicon.relations[entity.kind][name].value == "number"
-    return f"{int(str(value)):,}" if is_number else _text(value)
-
-
 def row(world: World) -> Scene:
     """Return claims on a row of a table, with the values of its neighbours and other columns."""
     if world.rng.random() < 0.3:
         return _yearly(world)
     rng = world.rng
-    kind = rng.choice([k for k in world.lexicon.relations if len(_columns(world, k)) > 2])
-    columns = _columns(world, kind)
-    names = rng.sample(columns, rng.randint(2, min(4, len(columns))))
-    relations = world.lexicon.relations[kind]
+    columns = {
+        kind: [n for n, own in relations.items() if own.value in _IN_TABLES and not own.many]
+        for kind, relations in lexicon().relations.items()
+    }
+    kind = rng.choice([kind for kind, own in columns.items() if len(own) > 2])
+    names = rng.sample(columns[kind], rng.randint(2, min(4, len(columns[kind]))))
     entities = [world.entity(kind) for _ in range(rng.randint(2, 4))]
-    title, head = rng.choice(_titles(entities[0])), rng.choice(("Name", kind.capitalize()))
+    title, head = _title_and_head(entities[0], rng)
     sentences, name = [], rng.choice(names)
     for number, entity in enumerate(entities):
-        cells = {_head(relations[n], n): _cell(world, entity, n) for n in names}
-        text = _row({head: entity.title, **cells})
+        text = _row({head: entity.title, **_cells(world, entity, names)})
         sentences.append(Stated(title, text, "" if number else "fact"))
-    own = world.fact(entities[0], name)
+    first, relations = entities[0], entities[0].relations
+    own, relation = world.fact(first, name), relations[name]
     wrong = [world.fact(entity, name) for entity in entities[1:]]
-    same = [n for n in names if n != name and relations[n].value == relations[name].value]
-    wrong += [world.fact(entities[0], n) for n in same]
-    wrong = [value for value in wrong if _text(value) != _text(own)]
+    same = [n for n in names if n != name and relations[n].value == relation.value]
+    wrong += [world.fact(first, n) for n in same]
+    wrong = [value for value in wrong if mention_of(value) != mention_of(own)]
     claims = []
     for value, label in ((own, TRUE), (rng.choice(wrong), FALSE)) if wrong else ((own, TRUE),):
-        words = _text(value)
-        if relations[name].value == "time":
+        words = mention_of(value)
+        if relation.value == "time":
             words = f"in {value}"
-        elif relations[name].value == "number":
-            words = number_phrase(int(str(value)), relations[name].unit, rng)
-        claims.append(claim(claim_parts(world, entities[0], name, Phrase(words, label)), label))
+        elif relation.value == "number":
+            words = number_phrase(value, relation.unit, rng)
+        claims.append(world.claim(first, name, Phrase(words, label)))
     rng.shuffle(sentences)
     return Scene(sentences, claims)
-
-
-def _columns(world: World, kind: str) -> list[str]:
-    relations = world.lexicon.relations[kind].items()
-    values = ("time", "number", "place", "person", "country")
-    return [name for name, own in relations if own.value in values and not own.many]
-
-
-def _text(value: object) -> str:
-    return str(getattr(value, "mention", None) or getattr(value, "name", None) or value)
 
 
 def _yearly(world: World) -> Scene:
     """Return claims on a table of the figures of an entity by year."""
     rng = world.rng
-    kind, columns = rng.choice(kinds().tables["yearly"])
+    kind, columns = rng.choice(tables()["yearly"])
     entity, first = world.entity(kind), rng.randint(1990, 2018)
     names = rng.sample(list(columns), min(len(columns), 2))
     title = rng.choice((entity.title, f"{entity.title} in figures", f"{entity.title}.csv"))
@@ -435,6 +388,9 @@ def _yearly(world: World) -> Scene:
 
 #: The scenes, and how often each occurs.
 KINDS: dict[str, tuple[Callable[[World], Scene], float]] = {
-    **{name: (partial(framed, kind=name), kinds().weights[name]) for name in kinds().frames},
+    **{
+        name: (partial(framed, kind=name), own.get("weight", _DEFAULT_WEIGHT))
+        for name, own in tables()["kinds"].items()
+    },
     "row": (row, 1.2),
 }

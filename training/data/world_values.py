@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from proofs.logic.words import MONTHS
 
 TRUE, OPEN, FALSE = "entailment", "neutral", "contradiction"
 _SMALL = [
@@ -19,16 +22,14 @@ _SMALL = [
     "twenty",
 ]  # fmt: skip
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_CENTURIES = {
-    12: "twelfth", 13: "thirteenth", 14: "fourteenth", 15: "fifteenth", 16: "sixteenth",
-    17: "seventeenth", 18: "eighteenth", 19: "nineteenth", 20: "twentieth", 21: "twenty-first",
+_ROMAN = ((10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))
+_ORDINALS = {
+    "one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth",
+    "nine": "ninth", "twelve": "twelfth",
 }  # fmt: skip
-MONTHS = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-]  # fmt: skip
+_SIZES = ((10**9, "billion"), (10**6, "million"), (1000, "thousand"), (100, "hundred"))
 #: Units that are measured, not counted: less of them, not fewer.
-_MEASURED = frozenset(("metres", "kilometres", "centimetres", "minutes", "days", "weeks"))
+MEASURED = frozenset(("metres", "kilometres", "centimetres", "minutes", "days", "weeks"))
 _INF = math.inf
 _NOW = 2024
 _LAST = 2020  # year that a claim may name
@@ -73,6 +74,38 @@ def number_words(number: int) -> str:
         return _SMALL[number]
     tens, ones = divmod(number, 10)
     return _TENS[tens - 2] + (f"-{_SMALL[ones]}" if ones else "")
+
+
+def spelt(number: int) -> str:
+    """Return a whole number in words."""
+    for size, name in _SIZES:
+        if number >= size:
+            head, rest = divmod(number, size)
+            tail = f"{' and ' if rest < 100 else ' '}{spelt(rest)}" if rest else ""
+            return f"{spelt(head)} {name}{tail}"
+    return number_words(number)
+
+
+def ordinal(number: int) -> str:
+    """Return an ordinal below 100 in words."""
+    head, dash, last = number_words(number).rpartition("-")
+    regular = f"{last.removesuffix('y')}ieth" if last.endswith("y") else f"{last}th"
+    return head + dash + _ORDINALS.get(last, regular)
+
+
+def ordinal_digits(number: int) -> str:
+    """Return an ordinal in digits, such as 21st."""
+    ends = {1: "st", 2: "nd", 3: "rd"}
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else ends.get(number % 10, 'th')}"
+
+
+def roman(number: int) -> str:
+    """Return a number below 40 in Roman numerals."""
+    text = ""
+    for size, sign in _ROMAN:
+        text += sign * (number // size)
+        number %= size
+    return text
 
 
 def article(noun: str) -> str:
@@ -124,21 +157,29 @@ def _time_claim(
     steps = [rng.choice((-1, 1)) * rng.randint(1, 30) for _ in range(4)]
     steps += rng.sample((-200, -100, -60, -40, -12, -1, 1, 12, 40), 3)
     anchors = [middle, *others, *(min(middle + step, _LAST) for step in steps)]
-    forms: dict[str, list[Range]] = {}
-    for anchor in anchors:
-        for name, claim in _time_ranges(anchor, rng):
-            is_past = claim.high == _INF or claim.high <= _NOW
-            if is_past and claim.label(low, high) == label:
-                forms.setdefault(name, []).append(claim)
-    return _chosen(forms, label, rng)
+    ranges = (each for anchor in anchors for each in _time_ranges(anchor, rng))
+    past = [each for each in ranges if each[1].high == _INF or each[1].high <= _NOW]
+    return _drawn(past, low, high, label, rng)
+
+
+def _drawn(
+    ranges: Iterable[tuple[str, Range]], low: float, high: float, label: str, rng: random.Random
+) -> Phrase:
+    """Return one of some ranges that have a label, of any form with the same probability."""
+    forms: defaultdict[str, list[Range]] = defaultdict(list)
+    for name, each in ranges:
+        if each.label(low, high) == label:
+            forms[name].append(each)
+    name = "exact" if "exact" in forms and rng.random() < 0.25 else rng.choice(list(forms))
+    return Phrase(rng.choice(forms[name]).text, label)
 
 
 def _time_ranges(year: int, rng: random.Random) -> list[tuple[str, Range]]:
     """Return times that begin, end or lie at a year, by form."""
     decade, span = year // 10 * 10, rng.randint(3, 30)
     number = (year - 1) // 100 + 1
-    century = f"{number}{'st' if number == 21 else 'th'}"
-    century = _CENTURIES.get(number, century) if rng.random() < 0.6 else century
+    is_spelt = rng.random() < 0.6 and number > 11
+    century = ordinal(number) if is_spelt else ordinal_digits(number)
     # Whether 1900 belongs to a century, or 1950 lies between 1950 and 1960, is disputed.
     edges = (1, 1)
     ranges = [
@@ -189,19 +230,15 @@ def _number_claim(
     middle = math.ceil(low) if high == _INF else math.floor(high)
     anchors = [middle, middle - 1, *others, _changed(middle, rng), middle + rng.randint(1, 9)]
     anchors += [max(round(middle * rng.uniform(0.3, 2.5)), 2) for _ in range(4)]
-    forms: dict[str, list[Range]] = {}
-    for anchor in anchors:
-        for name, claim in _number_ranges(anchor, unit, rng):
-            if claim.label(low, high) == label:
-                forms.setdefault(name, []).append(claim)
-    return _chosen(forms, label, rng)
+    ranges = [each for anchor in anchors for each in _number_ranges(anchor, unit, rng)]
+    return _drawn(ranges, low, high, label, rng)
 
 
 def _number_ranges(number: int, unit: str, rng: random.Random) -> list[tuple[str, Range]]:
     """Return quantities at a number of at least 2, by form."""
     if number < 2:  # the unit is a plural
         return []
-    shown, is_measured = f"{number:,} {unit}", unit.split(" ")[-1] in _MEASURED
+    shown, is_measured = f"{number:,} {unit}", unit.split(" ")[-1] in MEASURED
     # More than 5 metres may be less than 6, but more than 5 rooms are at least 6.
     less, step = ("less", 0.5) if is_measured else ("fewer", 1)
     above, up_to = rng.choice(("more than", "over")), rng.choice(("at most", "no more than"))
@@ -226,12 +263,6 @@ def _number_ranges(number: int, unit: str, rng: random.Random) -> list[tuple[str
         text = f"about {near:,} {unit}"
         ranges.append(("about", Range(text, near * 0.95, near * 1.05, (margin, margin))))
     return ranges
-
-
-def _chosen(forms: Mapping[str, list[Range]], label: str, rng: random.Random) -> Phrase:
-    names = list(forms)
-    name = "exact" if "exact" in forms and rng.random() < 0.25 else rng.choice(names)
-    return Phrase(rng.choice(forms[name]).text, label)
 
 
 def _changed(number: int, rng: random.Random) -> int:

@@ -119,7 +119,7 @@ def find_slots(titles: KnowledgeBase, document: Document, index: int, text: str)
         title = mention.titles[0]
         if base_title(title) == own or is_list_page(title) or _CALENDAR.match(title):
             continue
-        slot = _slot_at(text, mention.start, mention.end, title)
+        slot = slot_at(text, mention.start, mention.end, title)
         if slot is not None:
             yield slot
 
@@ -162,7 +162,8 @@ def _title_mentions(titles: KnowledgeBase, document: Document, text: str) -> Ite
                 yield mention
 
 
-def _slot_at(text: str, start: int, end: int, title: str) -> Slot | None:
+def slot_at(text: str, start: int, end: int, title: str) -> Slot | None:
+    """Return the slot of a mention; None if it is a part of a longer name or phrase."""
     if text[start - 1 : start] == text[end : end + 1] == '"':
         start, end = start - 1, end + 1
     if text.count('"', 0, start) % 2 or not _AFTER.match(text, end):
@@ -228,12 +229,8 @@ _NEW_CLAUSE = re.compile(
 )
 # "the capital of Italy and stands on the Tiber": the definition ends before the second verb.
 _SECOND_VERB = re.compile(rf",? and (?:{'|'.join(sorted(VERBS))})\b")
-_MONTH = "|".join(MONTHS)
-_DATE = rf"(?:(?:{_MONTH}) \d{{1,2}}, \d{{4}}|\d{{1,2}} (?:{_MONTH}) \d{{4}}|\d{{4}})"
-_BORN = re.compile(rf"\([^()]*\bborn (?:on |in )?({_DATE})")
-_LIVED = re.compile(
-    rf"\((?:[^()]*[;,] )?(?:born )?({_DATE})[^()–-]{{0,40}}[–-][^()\d]{{0,40}}?({_DATE})"
-)
+# Dates of birth and perhaps death in the parenthesis after a name.
+_LIFE = re.compile(r"\([^()]*(?:\bborn\b|\d{4}[^()]{0,40}[–-])")
 _TOKEN = re.compile(r"\w+")
 
 
@@ -265,36 +262,6 @@ def head_noun(phrase: str) -> str:
     return "" if noun in EMPTY_NOUNS else noun
 
 
-def life_clauses(first_sentence: str) -> tuple[str, ...]:
-    """Return clauses on birth and death such as "who was born on December 28, 1973".
-
-    They come from the parenthesis after the name in the first sentence of a document.
-    """
-    start = first_sentence[:200]
-    lived = _LIVED.search(start)
-    if lived is not None:
-        born, died = lived.groups()
-        return (
-            f"who was born {_with_preposition(born)}",
-            f"who died {_with_preposition(died)}",
-            f"who lived from {born[-4:] if ',' in born else born.rsplit(' ', 1)[-1]} to "
-            f"{died[-4:] if ',' in died else died.rsplit(' ', 1)[-1]}",
-        )
-    born_only = _BORN.search(start)
-    return (
-        (
-            f"who was born {_with_preposition(born_only[1])}",
-            f"born {_with_preposition(born_only[1])}",
-        )
-        if born_only
-        else ()
-    )
-
-
-def _with_preposition(date: str) -> str:
-    return f"in {date}" if date.isdigit() else f"on {date}"
-
-
 def first_clause(text: str) -> str:
     """Return the text up to the first clause with another subject."""
     new_clause = _NEW_CLAUSE.search(text)
@@ -317,7 +284,6 @@ class Statement:
     """A parsed sentence about the document's subject."""
 
     index: int
-    adverbial: str  # text before the subject, such as ``In 1990, ``; usually empty
     predicate: str  # the sentence from the verb on, without parentheses and full stop
 
 
@@ -330,7 +296,6 @@ class Profile:
     person: bool
     noun: str  # head noun of the definition, such as ``comedian``; empty without a definition
     definition: str  # noun phrase of the first sentence with its modifiers; empty if there is none
-    life: tuple[str, ...]  # clauses on birth and death, from the parenthesis after the name
     statements: tuple[Statement, ...]
 
     @property
@@ -347,8 +312,7 @@ def parse_profile(document: Document) -> Profile:
     name = f"the {base}" if article else base
     definition = extract_definition(texts[0], base) if texts and is_parsable(texts[0]) else ""
     noun = head_noun(definition)
-    lived = life_clauses(document.sentences[0]) if texts else ()
-    person = _is_person(texts, noun, bool(lived))
+    person = _is_person(document, noun)
     names = _subject_names(base, noun, person)
     statements = []
     for index, text in enumerate(texts):
@@ -357,16 +321,14 @@ def parse_profile(document: Document) -> Profile:
         statement = _parse_statement(index, text, names, defined=bool(definition) and not index)
         if statement is not None:
             statements.append(statement)
-    return Profile(
-        document, name, person, noun, definition, lived if person else (), tuple(statements)
-    )
+    return Profile(document, name, person, noun, definition, tuple(statements))
 
 
-def _is_person(texts: list[str], noun: str, has_life_dates: bool) -> bool:
+def _is_person(document: Document, noun: str) -> bool:
     if noun in PERSONS or noun in SHIPS:
         return noun in PERSONS
-    later = [text for text in texts[1:] if _HE.match(text)]
-    return has_life_dates or bool(later)
+    first, *later = (*document.sentences[:MAX_SENTENCES], "")
+    return bool(_LIFE.search(first[:200])) or any(map(_HE.match, later))
 
 
 def _subject_names(base: str, noun: str, person: bool) -> tuple[str, ...]:
@@ -406,10 +368,7 @@ def _parse_statement(
         return None
     if ANAPHORA.search(predicate) or (pronoun and _IMPERSONAL.match(predicate) is not None):
         return None
-    adverbial = adverbial_match.group() if adverbial_match else ""
-    if ANAPHORA.search(adverbial):
-        return None
-    return Statement(index, adverbial, predicate)
+    return Statement(index, predicate)
 
 
 # Documents kept in the cache, of a few kilobytes each.

@@ -5,17 +5,15 @@ from __future__ import annotations
 import random
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from admiral.retrieval.first_stage import base_title
 from proofs.logic.words import (
-    IRREGULAR_PASTS,
     PARTICIPLES,
     PLACES,
     PREPOSITIONS,
-    UNCHANGED_PARTICIPLE,
     clause_ends,
     join_parts,
     to_sentence,
@@ -78,56 +76,6 @@ def matches_slot(profile: Profile, slot: Slot) -> bool:
             return True
 
 
-class Describer:
-    """Writes descriptions that involve a given number of documents."""
-
-    def __init__(self, corpus: ParsedCorpus) -> None:
-        self._corpus = corpus
-
-    def describe(
-        self, profile: Profile, budget: int, used: frozenset[str], rng: random.Random
-    ) -> Description | None:
-        """Return a description that involves at most `budget` documents; None if there is none.
-
-        `budget`: maximum number of documents, including this one. `used`: titles that must not be
-        described again.
-        """
-        if not profile.definition:
-            return None
-        if budget > 1:
-            for statement, slot in self._corpus.sample_slots(profile, 4, rng):
-                description = self._describe_by_mention(profile, statement, slot, budget, used, rng)
-                if description is not None:
-                    return description
-        return _describe_directly(profile, rng)
-
-    def _describe_by_mention(
-        self,
-        profile: Profile,
-        statement: Statement,
-        slot: Slot,
-        budget: int,
-        used: frozenset[str],
-        rng: random.Random,
-    ) -> Description | None:
-        if slot.title in used or slot.title == profile.title:
-            return None
-        other = self._corpus.profile(slot.title)
-        if other is None or not matches_slot(other, slot):
-            return None
-        inner = self.describe(other, budget - 1, used | {profile.title}, rng)
-        if inner is None:
-            return None
-        head = _phrase_before_mention(profile, statement, slot.start, rng)
-        if not head:
-            return None
-        text = join_parts(head, inner.text)
-        evidence = ((profile.title, 0), (profile.title, statement.index), *inner.evidence)
-        return Description(
-            text, tuple(dict.fromkeys(evidence)), ((profile.title, text), *inner.phrases)
-        )
-
-
 def _phrase_before_mention(
     profile: Profile, statement: Statement, end: int, rng: random.Random
 ) -> str:
@@ -149,38 +97,30 @@ def _phrase_before_mention(
 
 def _describe_directly(profile: Profile, rng: random.Random) -> Description | None:
     title = profile.title
-    sources: list[str | Statement] = [
-        *profile.life,
-        *(s for s in profile.statements if _definition_offset(profile, s) is None),
-    ]
-    rng.shuffle(sources)
-    bare = [""] if rng.random() < _BARE_SHARE else []
-    for source in [*bare, *sources, ""]:
-        fact, index = _fact(profile, source, rng)
-        if index < 0:
-            continue
+    facts = [s for s in profile.statements if _definition_offset(profile, s) is None]
+    rng.shuffle(facts)
+    bare: list[Statement | None] = [None] if rng.random() < _BARE_SHARE else []
+    for statement in [*bare, *facts, None]:
+        fact, index = "", 0
+        if statement is not None:
+            fact, index = _fact(profile, statement, rng), statement.index
+            if not fact:
+                continue
         noun = _noun_phrase(profile, rng, _MAX_SHORT_NOUN_WORDS if fact else _MAX_NOUN_WORDS)
         text = join_parts(_close_noun_phrase(noun), fact) if fact else noun
         if not noun or not _is_specific(text):
             continue
         if fact and text.startswith(("a ", "an ")) and rng.random() < _DEFINITE_SHARE:
             text = "the " + text.partition(" ")[2]
-        return Description(
-            text, tuple(dict.fromkeys(((title, 0), (title, index)))), ((title, text),)
-        )
+        evidence = dict.fromkeys(((title, 0), (title, index)))
+        return Description(text, tuple(evidence), ((title, text),))
     return None
 
 
-def _fact(profile: Profile, source: str | Statement, rng: random.Random) -> tuple[str, int]:
-    if isinstance(source, str):
-        return source, 0
-    text = source.predicate
+def _fact(profile: Profile, statement: Statement, rng: random.Random) -> str:
+    text = statement.predicate
     ends = [end for end in clause_ends(text) if 3 <= word_count(text[:end]) <= _MAX_FACT_WORDS]
-    return (
-        (_relative_clause(profile, text[: rng.choice(ends)], rng), source.index)
-        if ends
-        else ("", -1)
-    )
+    return _relative_clause(profile, text[: rng.choice(ends)], rng) if ends else ""
 
 
 def _definition_offset(profile: Profile, statement: Statement) -> int | None:
@@ -237,24 +177,24 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.casefold()))
 
 
-def normalised_tokens(text: str) -> list[str]:
+def normalised(text: str) -> str:
     """Return the words of a text without accents, case, and plural or possessive endings."""
-    return [_stem(word) for word in _words(text)]
+    return " ".join(map(_stem, _words(text)))
 
 
 def _stem(word: str) -> str:
     return word.removesuffix("s") or word
 
 
-def leaked_words(claim: str, hidden: str, named: Iterable[str]) -> list[str]:
+def leaked_words(claim: str, hidden: str, named: str) -> list[str]:
     """Return the words of a hidden title that occur in a claim.
 
     Its initials count too (NBC for National Broadcasting Company). Stop words do not count, nor do
-    words of titles that the claim names on purpose, in the same form. `hidden`: title that the
+    words of the title that the claim names on purpose, in the same form. `hidden`: title that the
     claim must not show. Its parenthesis is ignored: it gives the kind of the document, which a
     description may give too.
     """
-    allowed = {word for title in named for word in _words(base_title(title))}
+    allowed = set(_words(base_title(named)))
     claim_words = {_stem(word) for word in _words(claim) if word not in allowed}
     parts = _words(base_title(hidden))
     leaked = [word for word in parts if word not in _STOP_WORDS and _stem(word) in claim_words]
@@ -265,89 +205,38 @@ def leaked_words(claim: str, hidden: str, named: Iterable[str]) -> list[str]:
     return leaked
 
 
-# Share of claims that begin with the description, that keep the adverbial before the subject, and
-# that keep text after the description.
-_INVERTED_SHARE, _ADVERBIAL_SHARE, _TAIL_SHARE = 0.35, 0.6, 0.5
+# Share of claims with two slots, and of the others that keep text after the description.
+_TWO_SLOTS_SHARE, _TAIL_SHARE = 0.6, 0.5
 _MAX_STATEMENT_WORDS = 26
-_BY = re.compile(r"(?P<before>.*?\b)(?P<verb>[a-z]+) by $")
-# Text before "directed by" that only says what the root is.
-_KIND = re.compile(r"(?:is|was) an? (?P<kind>(?:[\w-]+ ){1,5})")
-_WHERE = re.compile(
-    r"(?P<before>(?:is|was|are|were)(?: [a-z]+ly)? (?:born|located|held|situated|filmed|set|raised"
-    r"|based|founded|built|buried|established|played)|took place|takes place|died|lives|lived"
-    r"|grew up|began) (?:in|at) $"
-)
+# A slot with its statement, and the description that replaces it.
+Filled = tuple[Statement, Slot, Description]
 
 
-def compose_sentence(
-    root: Profile,
-    chosen: Sequence[tuple[Statement, Slot, Description]],
-    rng: random.Random,
-) -> str:
-    """Return statements of the root as one sentence, with descriptions in their slots.
-
-    `chosen`: one or two (statement, slot, description) of the root.
-    """
+def compose_sentence(root: Profile, chosen: Sequence[Filled], rng: random.Random) -> str:
+    """Return one or two statements of the root as one sentence, with descriptions in the slots."""
     statement, slot, description = chosen[0]
-    predicate = statement.predicate
+    predicate, end = statement.predicate, slot.end
+    parts = [root.name, predicate[: slot.start], description.text]
     if len(chosen) == 2:
-        second_statement, second_slot, second_description = chosen[1]
+        second_statement, second_slot, second = chosen[1]
         if second_statement == statement:
-            comma = "," if description.is_long else ""
-            middle = predicate[slot.end : second_slot.start]
-            parts = [
-                predicate[: slot.start],
-                description.text + comma,
-                middle,
-                second_description.text,
-            ]
+            parts[-1] += "," if description.is_long else ""
+            parts += [predicate[end : second_slot.start], second.text]
         else:
             link = ", and" if description.is_long else "and"
-            parts = [predicate[: slot.start], description.text, link]
-            parts += [second_statement.predicate[: second_slot.start], second_description.text]
-        return to_sentence(join_parts(_maybe_adverbial(statement, rng), root.name, *parts))
-    if rng.random() < _INVERTED_SHARE:
-        inverted = _inverted(root, predicate[: slot.start], description.text)
-        if inverted:
-            return to_sentence(inverted)
-    end = slot.end
-    if not description.is_long and not slot.has_apposition and rng.random() < _TAIL_SHARE:
+            parts += [link, second_statement.predicate[: second_slot.start], second.text]
+    elif not description.is_long and not slot.has_apposition and rng.random() < _TAIL_SHARE:
         ends = [
-            e
-            for e in clause_ends(predicate, end)
-            if word_count(predicate[:e]) <= _MAX_STATEMENT_WORDS
+            each
+            for each in clause_ends(predicate, end)
+            if word_count(predicate[:each]) <= _MAX_STATEMENT_WORDS
         ]
-        end = rng.choice(ends) if ends else end
-    parts = [predicate[: slot.start], description.text, predicate[slot.end : end]]
-    return to_sentence(join_parts(_maybe_adverbial(statement, rng), root.name, *parts))
-
-
-def _maybe_adverbial(statement: Statement, rng: random.Random) -> str:
-    return statement.adverbial if rng.random() < _ADVERBIAL_SHARE else ""
-
-
-def _inverted(root: Profile, before: str, description: str) -> str:
-    """Return the clause with the description first; empty if its wording does not allow that."""
-    where = _WHERE.fullmatch(before)
-    if where is not None:
-        return join_parts(description, "is where", root.name, where["before"])
-    by = _BY.fullmatch(before)
-    if by is not None and (
-        by["verb"] in IRREGULAR_PASTS or UNCHANGED_PARTICIPLE.fullmatch(by["verb"])
-    ):
-        if by["before"].strip() in ("is", "was", "are", "were"):
-            return join_parts(description, IRREGULAR_PASTS.get(by["verb"], by["verb"]), root.name)
-        kind = _KIND.fullmatch(by["before"])
-        if kind is not None:
-            verb = IRREGULAR_PASTS.get(by["verb"], by["verb"])
-            return join_parts(description, verb, "the", kind["kind"], root.name)
-    return ""
+        parts.append(predicate[end : rng.choice(ends)] if ends else "")
+    return to_sentence(join_parts(*parts))
 
 
 _MAX_WORDS, _MAX_CHARACTERS = 60, 420
 _TRIES = 4  # mentions that are tried for a claim
-# Share of claims with two slots, with an apposition, and of these with the root described.
-_TWO_SLOTS_SHARE, _APPOSITION_SHARE, _HIDDEN_ROOT_SHARE = 0.6, 0.2, 0.5
 # Titles that would be read as pronouns at the start of a sentence.
 _PRONOUN_TITLES = frozenset(
     ("it", "he", "she", "they", "this", "that", "here", "there", "i", "you", "we")
@@ -359,12 +248,10 @@ class TrueClaim:
     """A true claim and its evidence."""
 
     text: str
-    # gold sentences as (title, sentence number), document by document
+    # gold sentences as (title, sentence number); the documents can only be found in this order
     evidence: tuple[tuple[str, int], ...]
-    named: tuple[str, ...]
-    # (title, description) of the documents that the claim hides
+    # (title, description) of the documents that the claim hides: all but the first
     described: tuple[tuple[str, str], ...]
-    ordered: bool  # whether the documents can only be found in the order of the evidence
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -373,21 +260,18 @@ class TrueClaim:
 
 
 class TrueClaimWriter:
-    """Writes true claims that start from a given document."""
+    """Writes true claims that start from a given document, and the descriptions in them."""
 
-    def __init__(self, corpus: ParsedCorpus, describer: Describer) -> None:
-        self._corpus, self._describer = corpus, describer
+    def __init__(self, corpus: ParsedCorpus) -> None:
+        self._corpus = corpus
 
     def write(self, root: Profile, documents: int, rng: random.Random) -> TrueClaim | None:
         """Return a claim about `root` over at most `documents` documents; None if there is none."""
         if root.name.casefold() in _PRONOUN_TITLES:
             return None
         best: TrueClaim | None = None
-        for statement, slot in self._corpus.sample_slots(root, _TRIES, rng):
-            if rng.random() < _APPOSITION_SHARE:
-                draft = self._with_apposition(root, statement, slot, documents, rng)
-            else:
-                draft = self._with_descriptions(root, statement, slot, documents, rng)
+        for pair in self._corpus.sample_slots(root, _TRIES, rng):
+            draft = self._draft(root, pair, documents, rng)
             if draft is None or not _is_acceptable(draft):
                 continue
             if len(draft.titles) == documents:
@@ -396,77 +280,63 @@ class TrueClaimWriter:
                 best = draft
         return best
 
-    def _with_descriptions(
-        self, root: Profile, statement: Statement, slot: Slot, documents: int, rng: random.Random
+    def _draft(
+        self, root: Profile, pair: tuple[Statement, Slot], documents: int, rng: random.Random
     ) -> TrueClaim | None:
-        chosen, budgets = [(statement, slot)], [documents - 1]
+        chosen, budgets = [pair], [documents - 1]
         if documents > 2 and rng.random() < _TWO_SLOTS_SHARE:
             candidates = self._corpus.sample_slots(root, _TRIES, rng)
-            second = next((pair for pair in candidates if _are_compatible(pair, chosen[0])), None)
+            second = next((each for each in candidates if _are_compatible(each, pair)), None)
             if second is not None:
-                chosen = sorted([*chosen, second], key=lambda pair: (pair[0].index, pair[1].start))
+                chosen = sorted([pair, second], key=lambda pair: (pair[0].index, pair[1].start))
                 first = rng.randint(1, documents - 2)
                 budgets = [first, documents - 1 - first]
         used = frozenset((root.title, *(slot.title for _, slot in chosen)))
-        descriptions = []
-        for (_, slot), budget in zip(chosen, budgets, strict=True):
-            description = self._describe(slot, budget, used, rng)
+        filled: list[Filled] = []
+        evidence: list[tuple[str, int]] = []
+        for (statement, slot), budget in zip(chosen, budgets, strict=True):
+            description = self._describe_slot(slot, budget, used, rng)
             if description is None:
                 return None
-            descriptions.append(description)
-            used |= {title for title, _ in description.phrases}
-        evidence: list[tuple[str, int]] = []
-        for (statement, _), description in zip(chosen, descriptions, strict=True):
+            filled.append((statement, slot, description))
             evidence += [(root.title, statement.index), *description.evidence]
+            used |= {title for title, _ in description.phrases}
         return TrueClaim(
-            compose_sentence(
-                root,
-                [(*pair, d) for pair, d in zip(chosen, descriptions, strict=True)],
-                rng,
-            ),
+            compose_sentence(root, filled, rng),
             tuple(dict.fromkeys(evidence)),
-            (root.title,),
-            tuple(part for description in descriptions for part in description.phrases),
-            ordered=True,
+            tuple(part for _, _, description in filled for part in description.phrases),
         )
 
-    def _with_apposition(
-        self, root: Profile, statement: Statement, slot: Slot, documents: int, rng: random.Random
-    ) -> TrueClaim | None:
-        """Write a claim that names the mentioned document and describes it in an apposition.
-
-        Sometimes the root is described instead of named.
-        """
-        description = self._describe(slot, documents - 1, frozenset({root.title}), rng)
-        if description is None or base_title(root.title) in description.text:
-            return None
-        named = [root.title, slot.title]
-        own: tuple[tuple[str, int], ...] = ((root.title, statement.index),)
-        subject = root.name
-        described = description.phrases[1:]
-        if statement.index and rng.random() < _HIDDEN_ROOT_SHARE:
-            about = self._describer.describe(root, 1, frozenset(), rng)
-            if about is None or about.is_long or base_title(slot.title) in about.text:
-                return None
-            named, subject = [slot.title], about.text
-            own = (*about.evidence, *own)
-            described = (*about.phrases, *described)
-        text = join_parts(subject, f"{statement.predicate[: slot.end]},", description.text)
-        return TrueClaim(
-            to_sentence(text),
-            tuple(dict.fromkeys((*own, *description.evidence))),
-            tuple(named),
-            described,
-            ordered=subject == root.name,
-        )
-
-    def _describe(
+    def _describe_slot(
         self, slot: Slot, budget: int, used: frozenset[str], rng: random.Random
     ) -> Description | None:
         profile = self._corpus.profile(slot.title)
         if profile is None or not matches_slot(profile, slot):
             return None
-        return self._describer.describe(profile, budget, used, rng)
+        return self.describe(profile, budget, used, rng)
+
+    def describe(
+        self, profile: Profile, budget: int, used: frozenset[str], rng: random.Random
+    ) -> Description | None:
+        """Return a description that involves at most `budget` documents; None if there is none.
+
+        `budget`: maximum number of documents, including this one. `used`: titles that must not be
+        described again.
+        """
+        if not profile.definition:
+            return None
+        title = profile.title
+        for statement, slot in self._corpus.sample_slots(profile, 4, rng) if budget > 1 else ():
+            if slot.title in used or slot.title == title:
+                continue
+            inner = self._describe_slot(slot, budget - 1, used | {title}, rng)
+            if inner is None:
+                continue
+            if head := _phrase_before_mention(profile, statement, slot.start, rng):
+                text = join_parts(head, inner.text)
+                evidence = dict.fromkeys(((title, 0), (title, statement.index), *inner.evidence))
+                return Description(text, tuple(evidence), ((title, text), *inner.phrases))
+        return _describe_directly(profile, rng)
 
 
 def _are_compatible(first: tuple[Statement, Slot], second: tuple[Statement, Slot]) -> bool:
@@ -478,12 +348,10 @@ def _are_compatible(first: tuple[Statement, Slot], second: tuple[Statement, Slot
 
 def _is_acceptable(draft: TrueClaim) -> bool:
     text = draft.text
-    if word_count(text) > _MAX_WORDS or len(text) > _MAX_CHARACTERS:
+    if word_count(text) > _MAX_WORDS or len(text) > _MAX_CHARACTERS or len(draft.titles) < 2:
         return False
-    if len(draft.titles) < 2:
-        return False
-    if any(leaked_words(text, title, draft.named) for title, _ in draft.described):
+    root = draft.titles[0]
+    if any(leaked_words(text, title, root) for title, _ in draft.described):
         return False
     # "The Titanic was built by the company that built the Titanic" is circular.
-    names = [base_title(title) for title in draft.named]
-    return not any(name in part for name in names for _, part in draft.described)
+    return not any(base_title(root) in part for _, part in draft.described)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from admiral.sources.source_files import SourceFiles
 from admiral.sources.source_indexing import build_sources
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 from tests.training.tiny import SHORT_RUN, page_of_settings, same_weights
-from training.citation_pairs import cited_passages
+from training.citation_pairs import PairOptions, cited_passages
 from training.citation_pairs import main as write_pairs
 from training.cited_pages import (
     CitedPassages,
@@ -197,7 +198,9 @@ def test_pairs_hold_passages_of_the_cited_page_and_of_others(kb, pairs):
             assert list(item.positives) == own[:8]
             assert not set(item.negatives) & set(own)
             assert 1 <= len(item.negatives) <= 8
-        few = cited_passages(opened, list(gold.values())[:4], positives=1, retrieved=1, drawn=0)
+        given = {"out": "pairs.jsonl", "citations": [WAFER], "kb": str(kb)}
+        options = PairOptions(**given, positives=1, retrieved=1, drawn=0)
+        few = cited_passages(opened, list(gold.values())[:4], options, Counter())
         assert all(len(one.positives) == len(one.negatives) == 1 for one in few)
 
 

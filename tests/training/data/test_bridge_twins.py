@@ -7,7 +7,7 @@ import pytest
 from admiral.gold import GoldClaim, Label
 from admiral.records import Document
 from training.data.bridge_twins import bridge_twins
-from training.data.evidence_corpora import PassageCorpus
+from training.data.evidence_corpora import GivenDocuments
 
 FILM = "The Salt Road is a 1988 film directed by Mira Vance."
 LIFE = "Mira Vance (born 1950) is an American director who grew up in Tolkham."
@@ -19,7 +19,7 @@ CLAIM = "The Salt Road was directed by an American who was born in 1950."
 
 def twins(*documents, claim=CLAIM, label=Label.SUPPORTS, seed=0, control=CONTROL):
     """Return the examples of a claim whose evidence is the first sentence of each document."""
-    corpus = PassageCorpus([*control, *(Document(title, texts) for title, texts in documents)])
+    corpus = GivenDocuments([*control, *(Document(title, texts) for title, texts in documents)])
     evidence = tuple((title, 0) for title, _ in documents)
     gold = GoldClaim("7", claim, label, (evidence,))
     return list(bridge_twins(gold, corpus, "s", random.Random(seed)))
@@ -74,7 +74,6 @@ def test_other_sentences_are_the_same_and_do_not_name_the_next_document():
     [
         "The Salt Road is a film directed by Mira Vance, an American born in 1950.",
         "The Salt Road is a film directed by Mira Vance Holt.",
-        "The Salt Road is a film by American director Mira Vance.",
         "The Salt Road is a film about a woman named Mira Vance.",
         "The Salt Road is a film directed by Mira Vance; Vance also wrote it.",
         "The Salt Road is a film that nobody directed.",

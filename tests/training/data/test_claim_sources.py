@@ -10,7 +10,7 @@ from admiral.errors import AdmiralError
 from admiral.gold import Label
 from admiral.records import Document
 from training.data.claim_sources import FORMATS, Source, sample_claims, titles_of
-from training.data.evidence_corpora import PassageCorpus
+from training.data.evidence_corpora import GivenDocuments
 from trie.safe_tokenizer import TASKS
 
 QUESTION = {
@@ -162,7 +162,7 @@ def test_claims_are_sampled_from_every_source(tmp_path):
     first = write(tmp_path / "a.jsonl", *({**CREAK, "sentence": f"A{n}."} for n in range(9)))
     second = write(tmp_path / "b.jsonl", CREAK, {**CREAK, "entity": "Unknown"})
     sources = [Source.parse(f"creak:{first}"), Source.parse(f"creak:{second}")]
-    corpus = PassageCorpus([Document("Salt Mill", ("A mill.",))])
+    corpus = GivenDocuments([Document("Salt Mill", ("A mill.",))])
     claims = sample_claims(sources, corpus, 5, seed=0)
     # Of the second source, one claim needs a document that the corpus lacks.
     assert len(claims) == 6 and [claim.id for claim in claims] == list("012345")
@@ -175,7 +175,7 @@ def test_alternatives_that_the_corpus_lacks_are_left_out(tmp_path):
     pages = [["Unknown", "Salt Mill"], ["Ida Penn", "Salt Mill"], ["Unknown"]]
     records = [{"claim": "c", "id": n, "gold_pages_union": union} for n, union in enumerate(pages)]
     source = Source.parse(f"pages:{write(tmp_path / 'p.jsonl', *records)}")
-    corpus = PassageCorpus([Document(title, ("x",)) for title in ("Salt Mill", "Ida Penn")])
+    corpus = GivenDocuments([Document(title, ("x",)) for title in ("Salt Mill", "Ida Penn")])
     found = {claim.title_sets for claim in sample_claims([source], corpus, 5, seed=0)}
     assert found == {(("Salt Mill",),), (("Ida Penn",), ("Salt Mill",))}
     excluded = titles_of([source.path])

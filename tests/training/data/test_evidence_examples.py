@@ -7,23 +7,18 @@ import pytest
 from admiral.gold import GoldClaim, Label
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.records import Document
-from training.data.evidence_corpora import (
-    ExtendedCorpus,
-    PassageCorpus,
-    missing_evidence,
-    read_documents,
-)
-from training.data.evidence_examples import evidence_examples, page_examples
+from training.data.evidence_corpora import GivenDocuments, missing_evidence, with_documents
+from training.data.evidence_examples import evidence_examples
 
 DOCUMENTS = [
     Document("Rome", ("Rome is in Italy.", "It has seven hills.", "Rome is old.")),
     Document("Italy", ("Italy is in Europe.", "Its capital is Rome.")),
     Document("Oslo", ("Oslo is in Norway.", "It is cold.", "It has trams.")),
 ]
-CORPUS = PassageCorpus(DOCUMENTS)
+CORPUS = GivenDocuments(DOCUMENTS)
 ONE = (("Rome", 1),)
 TWO = (("Rome", 0), ("Italy", 0))
-PAGES = PassageCorpus(
+PAGES = GivenDocuments(
     [
         Document("Rome", ("Old.", "It has hills.", "It is a capital.", "Big.", "It has trams.")),
         Document("Oslo", ("It is cold.",)),
@@ -74,7 +69,7 @@ def test_sentences_of_refuting_evidence_may_do_either(seed):
 def of_pages(label, *titles):
     sets = tuple(((title, None),) for title in titles)
     claim = GoldClaim("1", "The capital has seven hills and trams.", label, sets)
-    return list(page_examples(claim, PAGES, "s", random.Random(0)))
+    return list(evidence_examples(claim, PAGES, "s", random.Random(0)))
 
 
 def test_the_closest_sentences_of_a_known_page_are_the_evidence():
@@ -97,15 +92,15 @@ def test_without_enough_information_the_evidence_is_what_retrieval_finds():
 def test_extended_and_passage_corpora(user_cache, tmp_path):
     pages = tmp_path / "pages.jsonl"
     pages.write_text('{"title": "Nowhere", "sentences": ["It is not."]}\n')
-    documents = read_documents([pages])
     with KnowledgeBase.open(demo_kb("bm25s")) as kb:
-        corpus = ExtendedCorpus(kb, documents)
+        assert with_documents(kb, []) is kb
+        corpus = with_documents(kb, [pages])
         assert corpus.row("Nowhere") == -1 and corpus.row("Seth Meyers") == kb.row("Seth Meyers")
         assert missing_evidence(corpus, (("Nowhere", 0), ("Seth Meyers", 0))) is None
         assert missing_evidence(corpus, (("Nowhere", 1),)) == (
             "'Nowhere' has no sentence 1: it has 1, counted from 0"
         )
         assert corpus.search(["comedian"], 3) == kb.search(["comedian"], 3)
-    passages = PassageCorpus(documents.values())
-    assert passages.row("Nowhere") == 0 and passages.row("Erewhon") is None
+    passages = GivenDocuments([Document("Nowhere", ("It is not.",))])
+    assert passages.row("Nowhere") == -1 and passages.row("Erewhon") is None
     assert [one.title for one in passages.search(["anything"], 5)[0]] == ["Nowhere"]

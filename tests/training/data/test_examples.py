@@ -15,8 +15,8 @@ from admiral.gold import GoldClaim, Label, read_gold
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.records import Document
 from proofs.verifier import LABELS
-from training.data.evidence_corpora import PassageCorpus, sufficiency_examples
-from training.data.evidence_examples import joined_examples, selection_examples
+from training.data.evidence_corpora import GivenDocuments, judged_evidence
+from training.data.evidence_examples import selection_examples
 from training.data.examples import (
     EXAMPLE_LABELS,
     NOT_ENTAILMENT,
@@ -27,6 +27,7 @@ from training.data.examples import (
     read_examples,
     weighted,
 )
+from training.data.inference_examples import joined_examples
 from training.data.records import write_records
 
 SENTENCES = st.lists(st.tuples(st.text(), st.text(), st.sampled_from((*EXAMPLE_LABELS, None))))
@@ -160,7 +161,7 @@ GOLD = {("Rome", "Rome is in Italy."), ("Italy", "Italy is in Europe.")}
 
 
 def examples(claim, seed):
-    return list(selection_examples(claim, PassageCorpus(DOCUMENTS), "s", random.Random(seed)))
+    return list(selection_examples(claim, GivenDocuments(DOCUMENTS), "s", random.Random(seed)))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -199,7 +200,7 @@ def kb(user_cache):
 
 def test_incomplete_evidence_lacks_one_gold_document(kb):
     claims = list(read_gold(DEMO))[:30]
-    examples = list(sufficiency_examples(kb, claims, seed=3))
+    examples = list(judged_evidence(kb, claims, seed=3))
     assert len(examples) == 60
     for claim, full, part in zip(claims, examples[::2], examples[1::2], strict=True):
         gold = {(t, kb.document(t).sentences[i]) for t, i in claim.sentences}
@@ -212,7 +213,7 @@ def test_incomplete_evidence_lacks_one_gold_document(kb):
         assert title not in {t for t, _ in part.evidence}
         assert len(full.evidence) == max(5, len(gold)) and len(part.evidence) >= 5 - len(lost)
     # The examples of a claim depend on the seed, not on other claims.
-    assert list(sufficiency_examples(kb, claims[7:8], seed=3)) == examples[14:16]
-    assert list(sufficiency_examples(kb, claims, seed=4)) != examples
+    assert list(judged_evidence(kb, claims[7:8], seed=3)) == examples[14:16]
+    assert list(judged_evidence(kb, claims, seed=4)) != examples
     unknown = GoldClaim("1", "No.", None, ((("No such title", 0),),))
-    assert list(sufficiency_examples(kb, [unknown])) == []
+    assert list(judged_evidence(kb, [unknown])) == []

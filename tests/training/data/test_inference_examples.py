@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from admiral.errors import RecordError
 from admiral.records import Document
-from training.build_examples import (
+from training.data.evidence_corpora import GivenDocuments
+from training.data.examples import Example
+from training.data.inference_examples import (
     TitleNames,
     read_inference_examples,
     surrounded_examples,
     with_titles,
 )
-from training.data.evidence_corpora import PassageCorpus
-from training.data.examples import Example
 
 
 def write(path, *records):
@@ -93,7 +93,7 @@ def test_names_are_runs_of_words_that_begin_with_a_capital(titles, text):
     assert TitleNames(titles).in_text(text) is expected
 
 
-CORPUS = PassageCorpus(
+CORPUS = GivenDocuments(
     [
         Document("Rome", ("Rome is old.", "Rome has seven hills and old trams.")),
         Document("Trams", ("Trams are on hills.",)),

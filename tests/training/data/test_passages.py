@@ -6,7 +6,7 @@ import pytest
 
 from admiral.gold import GoldClaim, Label
 from admiral.records import Document
-from training.data.evidence_corpora import PassageCorpus
+from training.data.evidence_corpora import GivenDocuments
 from training.data.examples import Example
 from training.data.passages import inference_passages, passage_examples
 
@@ -20,7 +20,7 @@ BRIDGE = (
     "Repairs closed one lane for months.",
 )
 TOWN = ("Tolkham is a town on the Tolk.", "Its mill burns wood.", "A market is held weekly.")
-CORPUS = PassageCorpus([Document("Orrin Bridge", BRIDGE), Document("Tolkham", TOWN)])
+CORPUS = GivenDocuments([Document("Orrin Bridge", BRIDGE), Document("Tolkham", TOWN)])
 CLAIM = "The Orrin Bridge was opened in 1911."
 OPENED = BRIDGE[2]
 TWO = (("Orrin Bridge", 2), ("Tolkham", 0))

@@ -1,5 +1,6 @@
 """Samples of gold claims: splits, negatives, and claims that are left out."""
 
+from collections import Counter
 from itertools import combinations
 
 import pytest
@@ -10,7 +11,7 @@ from admiral.gold import GoldClaim, Label
 from admiral.kb import KnowledgeBase, demo_kb
 from admiral.records import Document
 from training.data.claim_sources import SourceClaim
-from training.data.evidence_corpora import PassageCorpus
+from training.data.evidence_corpora import GivenDocuments
 from training.data.sample_builder import BuildSettings, SampleBuilder
 from training.data.samples import ProveSample, RerankSample, RetrieveSample
 from trie.safe_tokenizer import TASKS
@@ -30,7 +31,7 @@ def claim(*titles, ordered=False, name="1"):
 
 
 def retrieved(kb, one, settings):
-    built = list(SampleBuilder(kb, settings, 0).samples([one], ["retrieve"]))
+    built = list(SampleBuilder(kb, settings, 0).samples([SourceClaim(one)], ["retrieve"]))
     assert all(isinstance(sample, RetrieveSample) for sample in built)
     return [sample for sample in built if isinstance(sample, RetrieveSample)]
 
@@ -64,24 +65,26 @@ def test_inputs_are_filled_with_negatives_unless_short(kb):
 
 
 def test_unusable_claims_are_counted_and_reported(kb):
-    reported = []
-    builder = SampleBuilder(kb, ALL, handle_missing=lambda one, why: reported.append((one.id, why)))
+    reported, counts = [], Counter()
+    settings = BuildSettings(missing="list")
+    builder = SampleBuilder(kb, settings, report=reported.append)
     strange = GoldClaim("1", "No such thing.", None, ((("No such title", 0),),))
     beyond = GoldClaim("2", "No such sentence.", None, ((("Seth Meyers", 99),),))
     empty = GoldClaim("3", "Nothing is known of this.", None, ())
-    assert list(builder.samples([strange, beyond, empty], TASKS)) == []
-    assert builder.counts == {"missing": 2, "without evidence": 1}
+    claims = [SourceClaim(one) for one in (strange, beyond, empty)]
+    assert list(builder.samples(claims, TASKS, counts)) == []
+    assert counts == {"missing": 2, "without evidence": 1}
     count = len(kb.document("Seth Meyers").sentences)
     assert reported == [
-        ("1", "there is no document 'No such title'"),
-        ("2", f"'Seth Meyers' has no sentence 99: it has {count}, counted from 0"),
+        "claim '1' is left out: there is no document 'No such title'",
+        f"claim '2' is left out: 'Seth Meyers' has no sentence 99: it has {count}, counted from 0",
     ]
 
 
 def test_without_gold_sentences_evidence_names_the_missing_documents(kb):
     evidence = tuple((t, None) for t in ("66th Primetime Emmy Awards", "Seth Meyers", "Nowhere"))
     one = GoldClaim("1", "The host was a comedian.", Label.SUPPORTS, (evidence,))
-    built = list(SampleBuilder(kb, ALL).samples([one], TASKS))
+    built = list(SampleBuilder(kb, ALL).samples([SourceClaim(one)], TASKS))
     assert all(isinstance(sample, RetrieveSample) for sample in built)
     samples = [s for s in built if isinstance(s, RetrieveSample)]
     assert {one.title for one in samples[0].targets()} == {title for title, _ in evidence}
@@ -106,16 +109,16 @@ def test_alternative_documents_are_all_targets_of_hop_0_and_of_no_later_hop(kb):
     # A document of any set is neither a negative nor one that development claims may need.
     read = {title for sample in later for title, _ in sample.evidence}
     assert later and TITLES[2] not in read
-    builder = SampleBuilder(kb, ALL, excluded=[TITLES[2]])
-    assert list(builder.samples([one, two], TASKS)) == []
-    assert builder.counts == {"excluded": 2}
+    builder, counts = SampleBuilder(kb, ALL, excluded=[TITLES[2]]), Counter()
+    assert list(builder.samples([SourceClaim(one), SourceClaim(two)], TASKS, counts)) == []
+    assert counts == {"excluded": 2}
 
 
 @pytest.mark.parametrize("label", [Label.SUPPORTS, Label.NOT_ENOUGH_INFO])
 def test_evidence_of_claims_without_enough_information_is_insufficient(label):
     pages = (Document("Salt Mill", ("The Salt Mill is a mill.", "It burned in 1900.")),)
     one = GoldClaim("1", "The Salt Mill burned in 1900.", label, ((("Salt Mill", 1),),))
-    builder = SampleBuilder(PassageCorpus(pages), ALL)
+    builder = SampleBuilder(GivenDocuments(pages), ALL)
     samples = list(builder.samples([SourceClaim(one, pages)], ["prove"]))
     (prove,) = (sample for sample in samples if isinstance(sample, ProveSample))
     assert prove.evidence == (("Salt Mill", "It burned in 1900."),)

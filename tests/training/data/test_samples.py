@@ -18,8 +18,8 @@ from admiral.kb import KnowledgeBase, demo_kb
 from admiral.requirements import minilm_directory
 from admiral.retrieval.first_stage import base_title
 from proofs import NatOp, Proof, ProofStep
-from training.data.claim_sources import Source
-from training.data.evidence_corpora import BeamNegatives, Bm25Negatives
+from training.data.claim_sources import Source, SourceClaim
+from training.data.evidence_corpora import beam_negatives, searched_negatives
 from training.data.records import write_records
 from training.data.sample_builder import BuildSettings, SampleBuilder
 from training.data.samples import (
@@ -52,6 +52,10 @@ def gold_claims():
     return list(read_gold(Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"))
 
 
+def source_claims():
+    return [SourceClaim(claim) for claim in gold_claims()]
+
+
 @pytest.fixture(scope="module")
 def kb():
     with KnowledgeBase.open(demo_kb("bm25s")) as opened:
@@ -60,7 +64,7 @@ def kb():
 
 @pytest.fixture(scope="module")
 def samples(kb):
-    return list(SampleBuilder(kb, BuildSettings(), 1).samples(gold_claims(), TASKS))
+    return list(SampleBuilder(kb, BuildSettings(splits=3), 1).samples(source_claims(), TASKS))
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +98,7 @@ def test_reranking_marks_the_gold_sentences(samples):
 
 def test_reranking_samples_of_a_claim_have_different_negatives(kb):
     settings = BuildSettings(rerankings=3, rerank_documents=9)
-    samples = list(SampleBuilder(kb, settings, 1).samples(gold_claims()[:5], ["rerank"]))
+    samples = list(SampleBuilder(kb, settings, 1).samples(source_claims()[:5], ["rerank"]))
     assert len(samples) == 15
     for claim in range(5):
         drawn = [
@@ -219,9 +223,8 @@ def test_negatives_of_beams_are_wrong_documents_of_the_model(user_cache):
     claims = [claim for claim in read_gold(DEMO) if len(claim.titles) > 1][:2]
     config = RetrievalConfig(judge="never", beam_size=4, title_beams=2, rerank_documents=6)
     with Admiral.from_pretrained("mini", kb="demo", config=config) as system:
-        searched = Bm25Negatives(system.kb, 20)
-        of_beams = BeamNegatives(system, searched).find(claims)
-        of_search = searched.find(claims)
+        of_beams = beam_negatives(claims, system, 20)
+        of_search = searched_negatives(claims, system.kb, 20)
     for claim, negatives, other in zip(claims, of_beams, of_search, strict=True):
         titles = [document.title for document in negatives.documents]
         assert not set(titles) & set(claim.titles)

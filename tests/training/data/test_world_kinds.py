@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.data.world_forms import FORMS, number_forms, ordinal, ordinal_digits, roman, spelt
-from training.data.world_kinds import KINDS, Words, kinds
+from training.data.world_forms import FORMS, number_forms
+from training.data.world_kinds import KINDS, Words, tables
 from training.data.world_scenes import World
+from training.data.world_values import ordinal, ordinal_digits, roman, spelt
 from training.data.worlds import world_examples
 
 GROUPS = 250
@@ -95,16 +96,16 @@ def overlap(example):
     return round(10 * len(own & evidence) / len(own))
 
 
-@pytest.mark.parametrize("kind", kinds().frames)
+@pytest.mark.parametrize("kind", tables()["kinds"])
 def test_every_template_can_be_filled(kind):
-    for frame in kinds().frames[kind]:
+    for frame in tables()["kinds"][kind]["frames"]:
         for seed in range(3):
             for subject in frame.of:
                 world = World(random.Random(seed))
                 words = Words(world, replace(frame, of=(subject,)), kind)
                 own = (*frame.say, *frame.flip, *frame.ways)
                 claims = (*frame.claims, *frame.open, *frame.near, *frame.far)
-                for template in (*own, *claims, *(kinds().facts if frame.fact else ())):
+                for template in (*own, *claims, *(tables()["facts"] if frame.fact else ())):
                     text = words.stated(template, "").text
                     assert not re.search(r"[{}<>|]", text), text
 

@@ -20,7 +20,7 @@ from admiral.records import Document
 from admiral.retrieval.first_stage import base_title
 from proofs.logic.words import clause_ends, join_parts, strip_parentheses
 from tests.training.synthesis.in_memory_documents import DOCUMENTS, InMemoryDocuments
-from training.synthesis import Falsifier, SynthesisSettings, Synthesizer
+from training.synthesis import Falsifier, Synthesizer
 from training.synthesis.profiles import ParsedCorpus, find_slots, parse_profile
 from training.synthesis.true_claims import leaked_words
 
@@ -56,8 +56,7 @@ def leaked(record):
 
 
 def written(documents=DOCUMENTS, count=500, **chosen):
-    synthesizer = Synthesizer(InMemoryDocuments(documents), SynthesisSettings(**chosen))
-    return list(islice(synthesizer.claims(), count))
+    return list(islice(Synthesizer(InMemoryDocuments(documents), **chosen).claims(), count))
 
 
 def check(claims, documents):
@@ -96,18 +95,17 @@ def test_claims_over_a_small_knowledge_base():
     assert not any("List of films" in c.true_claim.titles for c in claims)
 
 
-def test_ordered_documents_lead_to_each_other():
+def test_documents_lead_to_each_other():
+    corpus = {d.title: " ".join(d.sentences) for d in DOCUMENTS}
     for claim in written():
-        if claim.true_claim.ordered:
-            corpus = {d.title: " ".join(d.sentences) for d in DOCUMENTS}
-            for place, title in enumerate(claim.true_claim.titles[1:], start=1):
-                before = [corpus[t] for t in claim.true_claim.titles[:place]]
-                assert any(title in text for text in before)
+        for place, title in enumerate(claim.true_claim.titles[1:], start=1):
+            before = [corpus[t] for t in claim.true_claim.titles[:place]]
+            assert any(title in text for text in before)
 
 
 def test_demo_claims_keep_the_invariants(user_cache):
     with KnowledgeBase.open(demo_kb("bm25s")) as kb:
-        claims = list(islice(Synthesizer(kb, SynthesisSettings(seed=2)).claims(), 800))
+        claims = list(islice(Synthesizer(kb, seed=2).claims(), 800))
         check(claims, [kb.document_at(row) for row in range(len(kb))])
         for claim in claims:
             for title, index in claim.true_claim.evidence:
@@ -164,34 +162,26 @@ def test_same_seed_gives_the_same_claims_in_every_process():
     assert [c.text for c in written(seed=6)] != [c.text for c in written(seed=5)]
 
 
-@pytest.mark.parametrize(("done", "seed"), [(1, 1), (7, 0), (40, -1)])
-def test_claims_resume_after_those_already_written(done, seed):
-    claims = written(seed=seed)
-    before = [(c.id, c.text) for c in claims[:done]]
-    synthesizer = Synthesizer(InMemoryDocuments(), SynthesisSettings(seed=seed))
-    assert list(islice(synthesizer.claims(before), 500 - done)) == claims[done:]
-
-
 def test_no_claims_without_mentions_of_other_documents():
     alone = [Document("Ada Brook", ("Ada Brook is a Welsh painter.",)), Document("Empty", ())]
-    synthesizer = Synthesizer(InMemoryDocuments(alone), SynthesisSettings())
+    synthesizer = Synthesizer(InMemoryDocuments(alone))
     assert list(synthesizer.claims()) == []
     assert synthesizer.n_mentioning == 0
-    assert list(Synthesizer(InMemoryDocuments([]), SynthesisSettings()).claims()) == []
+    assert list(Synthesizer(InMemoryDocuments([])).claims()) == []
 
 
 @pytest.mark.parametrize(
     ("claim", "hidden", "named", "found"),
     [
-        ("Meyers was the host.", "Seth Meyers", [], ["meyers"]),
-        ("The Meyerses met Seth's friend.", "Seth Meyers", [], ["seth"]),
-        ("The 66th Awards were hosted.", "65th Awards", ["66th Awards"], []),
-        ("It was shown by NBC.", "National Broadcasting Company", [], ["nbc"]),
-        ("He was born in São Paulo.", "Sao Paulo", [], ["sao", "paulo"]),
-        ("A film of 1984.", "Dune (1984 film)", [], []),
-        ("Bergens Tidende of Bergen.", "Bergen", ["Bergens Tidende"], ["bergen"]),
-        ("The king of the hill.", "The Lord of the Ring", [], []),
-        ("Watch youtube.", "You Tube", [], ["youtube"]),
+        ("Meyers was the host.", "Seth Meyers", "", ["meyers"]),
+        ("The Meyerses met Seth's friend.", "Seth Meyers", "", ["seth"]),
+        ("The 66th Awards were hosted.", "65th Awards", "66th Awards", []),
+        ("It was shown by NBC.", "National Broadcasting Company", "", ["nbc"]),
+        ("He was born in São Paulo.", "Sao Paulo", "", ["sao", "paulo"]),
+        ("A film of 1984.", "Dune (1984 film)", "", []),
+        ("Bergens Tidende of Bergen.", "Bergen", "Bergens Tidende", ["bergen"]),
+        ("The king of the hill.", "The Lord of the Ring", "", []),
+        ("Watch youtube.", "You Tube", "", ["youtube"]),
     ],
 )
 def test_leaked_words_of_a_hidden_title(claim, hidden, named, found):
@@ -202,12 +192,11 @@ CORPUS = ParsedCorpus(InMemoryDocuments())
 FALSIFIER = Falsifier(CORPUS, [CORPUS.profile_at(row) for row in range(len(CORPUS))])
 
 
-def changes(text, named, gold, tries=60):
+def changes(text, tries=60):
     """Return (old, new) for the words that false versions change."""
     found = set()
-    documents = [d for d in DOCUMENTS if d.title in gold]
     for seed in range(tries):
-        false = FALSIFIER.falsify(text, named, documents, random.Random(seed))
+        false = FALSIFIER.falsify(text, "Ada Brook", [], random.Random(seed))
         if false is None:
             continue
         old, new = text.split(), false.split()
@@ -218,7 +207,7 @@ def changes(text, named, gold, tries=60):
 
 
 def test_values_of_each_type_are_replaced():
-    pairs = changes("It was an old film shot first on 3 May 1988 by 211 Welsh poets.", [], [])
+    pairs = changes("It was an old film shot first on 3 May 1988 by 211 Welsh poets.")
     old = {before for before, _ in pairs}
     assert {"film", "first", "May", "1988", "211", "Welsh"} <= old
     assert ("first", "last") in pairs

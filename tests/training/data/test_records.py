@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from admiral.errors import RecordError
-from training.data.parallel_text import write_parallel_text
+from training.data.records import write_parallel_text
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("\n\r\x0b\u2028 []"))
 
