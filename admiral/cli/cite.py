@@ -370,8 +370,7 @@ class ExtractCitations(options.Command):
             known = ", ".join(TAGS)
             raise AdmiralError(f"--tagged {wanted}: is not a known tag. Use one of {known}")
         counts: Counter[str] = Counter()
-        ids: Counter[str] = Counter()
-        unknown: Counter[str] = Counter()
+        ids, unknown = Counter[str](), Counter[str]()
 
         def record(claim: CitedClaim) -> bytes:
             counts["claims"] += 1
@@ -385,13 +384,12 @@ class ExtractCitations(options.Command):
             return encode_record(json_of(claim) | unique)
 
         def lines() -> Iterator[bytes]:
-            reading: dict[str, Any] = {"format": self.format, "lists": self.lists}
-            read = (page for path in self.pages for page in pages_of_file(path, **reading))
-            for page in read:
-                unknown.update(page.unknown)
-                for each in page.claims:
-                    if not wanted or wanted in each.claim.tags:
-                        yield record(each.claim)
+            for path in self.pages:
+                for page in pages_of_file(path, format=self.format, lists=self.lists):
+                    unknown.update(page.unknown)
+                    for each in page.claims:
+                        if not wanted or wanted in each.claim.tags:
+                            yield record(each.claim)
 
         write_atomically(self.output, lines())
         if self.quiet:

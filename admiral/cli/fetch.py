@@ -145,24 +145,16 @@ class Fetch(options.Progress):
 def _add(kept: FetchedPages, kb: str) -> int:
     """Add the pages that were not added yet; return how many of them have no text."""
     from admiral.kb.store import is_knowledge_base
-    from admiral.sources import Source
     from admiral.sources.source_files import SourceFiles
     from admiral.sources.source_indexing import add_sources, build_sources
 
     archives = kept.not_added()
     if not archives:
         return 0
-    empty = 0
-
-    def sources() -> Iterator[Source]:
-        nonlocal empty
-        for source in SourceFiles(archives, skip_bad=True):
-            empty += not source.text.strip()
-            yield source
-
-    (add_sources if is_knowledge_base(Path(kb)) else build_sources)(sources(), kb)
+    sources = list(SourceFiles(archives, skip_bad=True))
+    (add_sources if is_knowledge_base(Path(kb)) else build_sources)(sources, kb)
     kept.note_added()
-    return empty
+    return sum(not source.text.strip() for source in sources)
 
 
 def _cited(pages: Sequence[Path]) -> tuple[list[CitedSource], list[CitedSource]]:
