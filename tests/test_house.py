@@ -32,8 +32,8 @@ TEXTS = [
 #: second number is the aim: a change may lower a ceiling, and may not raise one above it.
 CEILINGS = {
     "trie": (1763, 2200),
-    "proofs": (9736, 5600),
-    "training": (11882, 7300),
+    "proofs": (9735, 5600),
+    "training": (11879, 7300),
     "admiral/adapters": (327, 280),
     "admiral/citations": (6022, 4900),
     "admiral/cli": (2888, 2200),

@@ -6,7 +6,8 @@ that the verifier was trained on, and should leave claims open as often as evide
 weights count, and ``--open`` sets the share of open ones. For each kind of evidence (sentences
 without titles, a sentence with its title, sentences of one document, and sentences of several)
 there are two numbers, a temperature and what is added to neutral. They are written into the
-directory of the verifier, an exported or a trained one or any Hugging Face sequence classifier.
+directory of the verifier: an exported or a trained one, an exported reader, or any Hugging Face
+sequence classifier. Of a reader, the operators are scaled, and independence is what is added to.
 """
 
 from __future__ import annotations
@@ -18,32 +19,33 @@ from pathlib import Path
 
 import click
 import numpy as np
-import torch
 from scipy.optimize import minimize
-from torch import Tensor
 
 from admiral.errors import AdmiralError
 from admiral.models.checkpoint import write_sums
 from admiral.models.verifiers import open_verifier
 from admiral.storage.atomic_files import write_atomically
+from proofs.reader.automaton import verdict_shares
+from proofs.reader.reading import ProofReader, scaled
 from proofs.verifier import (
     BOUNDS,
     CALIBRATION,
     KINDS,
-    NEUTRAL,
+    LABELS,
     Calibration,
+    Reading,
     Scale,
     VerifierError,
     calibration_json,
     kind_of_evidence,
 )
 from proofs.verifier.classifier_verifier import ClassifierVerifier
-from proofs.verifier.evidence_verifier import SETTINGS_FILE, EvidenceVerifier
-from proofs.verifier.exports import read_settings
+from proofs.verifier.evidence_verifier import EvidenceVerifier
+from proofs.verifier.exports import SETTINGS_FILE, read_settings
 from training.command_options import limit_option, program, seed_option
 from training.data.examples import UNLABELLED, Example, draw_examples, read_examples
 from training.loop.run_files import markdown_table
-from training.verification import POSSIBLE, marginal_losses
+from training.verification import POSSIBLE
 from training.verification.example_program import measure, named_number
 
 _SMALLEST = 1e-30  # probabilities that were rounded to 0 have no logarithm
@@ -51,28 +53,33 @@ _BATCH = 64
 _FILE = click.Path(path_type=Path, exists=True)
 
 
-def fit_scale(logits: Tensor, labels: Tensor, weights: Sequence[float] | None = None) -> Scale:
+def labels_at(reading: Reading, scale: Scale) -> np.ndarray:
+    """Return the probabilities of `LABELS` that a scale makes of an uncalibrated reading, (3,)."""
+    if reading.spans:
+        return verdict_shares(scaled(reading.operators, scale))
+    return scale.probabilities(np.log(np.maximum(reading.labels, _SMALLEST)))
+
+
+def fit_scale(
+    readings: Sequence[Reading], examples: Sequence[Example], weights: Sequence[float]
+) -> Scale:
     """Return the scale of the highest likelihood, within `BOUNDS`.
 
-    `logits`: of `LABELS`, (examples, 3); log-probabilities will do. `labels`: possible labels (see
-    `POSSIBLE`), (examples,). `weights`: how much each example counts; None for all alike.
+    `readings`: uncalibrated ones of the examples. `weights`: how much each example counts.
     """
+    bits = np.array([POSSIBLE[example.label] for example in examples])
+    possible = bits[:, None] >> np.arange(len(LABELS)) & 1
 
     def loss(point: np.ndarray) -> float:
-        losses = marginal_losses(scaled(logits.double(), np.exp(point[0]), point[1]), labels)
-        return float(np.average(losses.numpy(), weights=weights))
+        scale = Scale(float(np.exp(point[0])), float(point[1]))
+        shares = np.array([labels_at(reading, scale) for reading in readings])
+        chances = np.maximum((shares * possible).sum(1), _SMALLEST)
+        return float(np.average(-np.log(chances), weights=weights))
 
     bounds = [np.log(BOUNDS["temperature"]), BOUNDS["neutral"]]
     found = minimize(loss, [0.0, 0.0], bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-12})
     temperature = np.clip(np.exp(found.x[0]), *BOUNDS["temperature"])  # which exp may exceed
     return Scale(float(temperature), float(found.x[1]))
-
-
-def scaled(logits: Tensor, temperature: float | Tensor, neutral: float | Tensor) -> Tensor:
-    """Return the log-probabilities of logits at a scale, (examples, 3)."""
-    return (logits / temperature + neutral * torch.eye(3, dtype=logits.dtype)[NEUTRAL]).log_softmax(
-        -1
-    )
 
 
 @program
@@ -99,7 +106,7 @@ def main(
         reader = open_verifier(verifier)
     except VerifierError as error:
         raise AdmiralError(f"--verifier: {error}") from error
-    if not isinstance(reader, EvidenceVerifier | ClassifierVerifier):
+    if not isinstance(reader, EvidenceVerifier | ClassifierVerifier | ProofReader):
         raise AdmiralError(f"--verifier: {verifier}: has no calibration; give another verifier")
     labelled = [one for one in read_examples(examples) if one.label != UNLABELLED]
     if not labelled:
@@ -112,16 +119,15 @@ def main(
         for at in range(0, len(drawn), _BATCH)
         for reading in reader.read(claims[at : at + _BATCH], evidence[at : at + _BATCH])
     ]
-    logits = torch.from_numpy(np.log(np.maximum([one.labels for one in readings], _SMALLEST)))
     kinds = np.array([kind_of_evidence(example.evidence) for example in drawn])
-    labels = torch.tensor([POSSIBLE[example.label] for example in drawn])
     fitted = Calibration()
     for kind in KINDS:  # without examples, the scale stays neutral
         if at := np.flatnonzero(kinds == kind).tolist():
             own = [drawn[number] for number in at]
             share = share_of.get(kind)
             weights = [e.weight for e in own] if share is None else _weights(own, share)
-            fitted = replace(fitted, **{kind: fit_scale(logits[at], labels[at], weights)})
+            scale = fit_scale([readings[number] for number in at], own, weights)
+            fitted = replace(fitted, **{kind: scale})
     settings = verifier / SETTINGS_FILE
     if settings.is_file():
         changed = replace(read_settings(settings, "export_verifier"), calibration=fitted)
@@ -130,7 +136,10 @@ def main(
     else:
         write_atomically(verifier / CALIBRATION, [calibration_json(fitted).encode()])
     names = ("source", "examples", "accuracy", "calibration error before", "after")
-    rows = _rows(drawn, logits.exp().numpy(), _calibrated(drawn, logits, fitted))
+    before = np.array([reading.labels for reading in readings])
+    scales = [fitted.of(example.evidence) for example in drawn]
+    after = np.array([labels_at(r, s) for r, s in zip(readings, scales, strict=True)])
+    rows = _rows(drawn, before, after)
     click.echo("\n".join(markdown_table(names, rows)))
     click.echo(f"{verifier}: calibrated", err=True)
 
@@ -154,16 +163,6 @@ def _weights(examples: Sequence[Example], share: float) -> list[float]:
     cells = [(example.source, example.label == "neutral") for example in examples]
     count = Counter(cells)
     return [(share if is_open else 1 - share) / count[source, is_open] for source, is_open in cells]
-
-
-def _calibrated(
-    examples: Sequence[Example], logits: Tensor, calibration: Calibration
-) -> np.ndarray:
-    """Return the probabilities of the labels, (examples, 3)."""
-    scales = [calibration.of(example.evidence) for example in examples]
-    temperature = torch.tensor([[scale.temperature] for scale in scales])
-    neutral = torch.tensor([[scale.neutral] for scale in scales])
-    return scaled(logits, temperature, neutral).double().exp().numpy()
 
 
 def _rows(

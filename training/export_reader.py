@@ -31,13 +31,12 @@ from proofs.reader.reading import (
     INPUTS,
     ONNX_FILE,
     OUTPUTS,
-    SETTINGS_FILE,
     ProofReader,
     ReaderScores,
     open_reader,
 )
 from proofs.verifier import read_calibration
-from proofs.verifier.exports import TOKENIZER_FILE, ExportSettings
+from proofs.verifier.exports import SETTINGS_FILE, TOKENIZER_FILE, ExportSettings
 from training.command_options import out_argument, program
 from training.reading.adapters import CONFIG_FILE, load_reader, merge_adapters, with_adapters
 

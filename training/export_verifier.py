@@ -27,10 +27,9 @@ from proofs.verifier.evidence_verifier import (
     INPUTS,
     ONNX_FILE,
     OUTPUTS,
-    SETTINGS_FILE,
     EvidenceEncoder,
 )
-from proofs.verifier.exports import TOKENIZER_FILE, ExportSettings
+from proofs.verifier.exports import SETTINGS_FILE, TOKENIZER_FILE, ExportSettings
 from training.command_options import out_argument, program
 
 _CARD = "README.md"

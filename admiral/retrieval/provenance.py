@@ -11,7 +11,7 @@ from admiral.config import FILE_SETTINGS, RetrievalConfig, names_of_retrievers
 from admiral.kb.store import FILE, current_digest
 from admiral.requirements import is_bundled
 from proofs.verifier import CALIBRATION
-from proofs.verifier.evidence_verifier import ONNX_FILE, SETTINGS_FILE
+from proofs.verifier.exports import SETTINGS_FILE
 
 
 def recorded_settings(config: RetrievalConfig) -> dict[str, Any]:
@@ -51,5 +51,5 @@ def _files(path: Path) -> list[Path]:
     """Return the files whose content identifies a path; some of them may not exist."""
     if path.is_file():
         return [path]
-    names = ("config.json", CALIBRATION, SETTINGS_FILE, ONNX_FILE)
-    return [*(path / name for name in names), *sorted(path.glob("*.safetensors"))]
+    settings = [path / name for name in ("config.json", CALIBRATION, SETTINGS_FILE)]
+    return [*settings, *sorted(path.glob("*.onnx")), *sorted(path.glob("*.safetensors"))]

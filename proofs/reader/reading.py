@@ -1,7 +1,7 @@
 """The natural-logic reader at work: the operator and the quotation of each span of a claim.
 
 An exported reader runs without torch. Its directory, which `training.export_reader` writes, holds
-the model (``reader.onnx``), its tokenizer (``tokenizer.json``), and ``reader.json``: the maximum
+the model (``reader.onnx``), its tokenizer (``tokenizer.json``), and ``verifier.json``: the maximum
 length of inputs, the special tokens, and the calibration.
 
 The calibration is of the operators, so that the verdict stays what its proof says: their
@@ -180,8 +180,7 @@ INPUTS, OUTPUTS = (
     ("ids", "spans", "markers"),
     ("operators", "sentences", "quoted", "begins", "ends"),
 )
-#: Names of the files of an exported reader.
-ONNX_FILE, SETTINGS_FILE = "reader.onnx", "reader.json"
+ONNX_FILE = "reader.onnx"
 
 
 def open_reader(directory: Path, threads: int = 1) -> ProofReader:
@@ -192,7 +191,7 @@ def open_reader(directory: Path, threads: int = 1) -> ProofReader:
     Raises `VerifierError` if a file is missing, damaged, or has other content; with the file, the
     field and the remedy.
     """
-    tokenizer, settings = read_export(directory, SETTINGS_FILE, "export_reader")
+    tokenizer, settings = read_export(directory, "export_reader")
     model = OnnxModel(directory / ONNX_FILE, INPUTS, OUTPUTS, "export_reader", threads)
 
     def backend(item: ReaderInput) -> ReaderScores:

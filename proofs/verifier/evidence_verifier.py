@@ -184,8 +184,7 @@ class EvidenceVerifier(WindowReader[EvidenceInput]):
 
 #: Names of the inputs and outputs of an exported model.
 INPUTS, OUTPUTS = ("ids", "mask", "segments"), ("whole", "sentences", "tokens")
-#: Names of the files of an exported verifier.
-ONNX_FILE, SETTINGS_FILE = "verifier.onnx", "verifier.json"
+ONNX_FILE = "verifier.onnx"
 
 
 def open_export(directory: Path, threads: int = 1) -> EvidenceVerifier:
@@ -196,7 +195,7 @@ def open_export(directory: Path, threads: int = 1) -> EvidenceVerifier:
     Raises `VerifierError` if a file is missing, damaged, or has other content; with the file, the
     field and the remedy.
     """
-    tokenizer, settings = read_export(directory, SETTINGS_FILE, "export_verifier")
+    tokenizer, settings = read_export(directory, "export_verifier")
     model = OnnxModel(directory / ONNX_FILE, INPUTS, OUTPUTS, "export_verifier", threads)
 
     def backend(item: EvidenceInput) -> Scores:

@@ -18,7 +18,8 @@ from tokenizers import Tokenizer
 
 from proofs.verifier import Calibration, VerifierError, validated
 
-TOKENIZER_FILE = "tokenizer.json"
+#: Names of the files beside the model.
+TOKENIZER_FILE, SETTINGS_FILE = "tokenizer.json", "verifier.json"
 Token = Annotated[int, Field(ge=0, strict=True)]
 
 
@@ -110,14 +111,14 @@ def read_settings(path: Path, program: str) -> ExportSettings:
     return validated(ExportSettings, path.read_bytes(), str(path), remedy)
 
 
-def read_export(directory: Path, settings: str, program: str) -> tuple[Tokenizer, ExportSettings]:
-    """Return the tokenizer and the settings of an export; `settings`: the name of their file.
+def read_export(directory: Path, program: str) -> tuple[Tokenizer, ExportSettings]:
+    """Return the tokenizer and the settings of an export.
 
     Raises `VerifierError` if a file is missing, damaged, or has other content; with the file, the
     field and the remedy.
     """
     remedy = f"write the directory anew with training.{program}, or restore the file"
-    for name in (TOKENIZER_FILE, settings):
+    for name in (TOKENIZER_FILE, SETTINGS_FILE):
         if not (directory / name).is_file():
             raise VerifierError(f"{directory / name}: no such file; {remedy}")
     try:
@@ -127,12 +128,12 @@ def read_export(directory: Path, settings: str, program: str) -> tuple[Tokenizer
             f"{directory / TOKENIZER_FILE}: is not a tokenizer ({error}); {remedy}"
         ) from None
     try:
-        found = read_settings(directory / settings, program)
+        found = read_settings(directory / SETTINGS_FILE, program)
     except ValueError as error:
         raise VerifierError(str(error)) from None
     if max(asdict(found.special_tokens).values()) >= tokenizer.get_vocab_size():
         raise VerifierError(
-            f"{directory / settings}: field 'special_tokens': the tokenizer has fewer tokens; "
+            f"{directory / SETTINGS_FILE}: field 'special_tokens': the tokenizer has fewer tokens; "
             f"{remedy}"
         )
     return tokenizer, found

@@ -42,12 +42,10 @@ def test_the_temperature_is_written_and_read(folder, examples):
     assert done.exit_code == 0, done.output
     fitted = read_calibration(folder)
     assert fitted.bare != Scale()
-    # Of which there are no examples.
     assert fitted.sentence == fitted.document == fitted.documents == Scale()
     assert f"{folder}: calibrated" in done.output
     assert "| rivers | 16 | " in done.output
     assert "| mean of the sources | 32 | " in done.output
-    # Fitted to uncalibrated outputs, so that a second time changes nothing.
     assert calibrate("--verifier", folder, "--examples", examples).exit_code == 0
     again = read_calibration(folder).bare
     assert again.temperature == pytest.approx(fitted.bare.temperature, rel=1e-2)

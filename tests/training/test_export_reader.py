@@ -55,7 +55,6 @@ def test_the_export_reads_what_the_reader_reads(folders):
     own = ProofReader(TorchReader(reader), ReaderEncoder.of(tokenizer, 64))
     exported = open_verifier(out)
     assert exported.calibration.document == Scale(temperature=2.0)
-    assert exported._encoder.max_length == 64
     readings = exported.read(CLAIMS, EVIDENCE)
     for one, other in zip(own.read(CLAIMS, EVIDENCE), readings, strict=True):
         np.testing.assert_allclose(one.labels, other.labels, atol=0.02)
@@ -68,7 +67,7 @@ def test_the_export_reads_what_the_reader_reads(folders):
 def test_the_files_run_without_torch(folders):
     out = folders[2]
     names = sorted(path.name for path in out.iterdir())
-    assert names == ["README.md", "SHA256SUMS", "reader.json", "reader.onnx", "tokenizer.json"]
+    assert names == ["README.md", "SHA256SUMS", "reader.onnx", "tokenizer.json", "verifier.json"]
     card = (out / "README.md").read_text()
     assert card.startswith("---\ntags: [x]\n---\n\n# out\n")
     check = (
@@ -89,8 +88,8 @@ def test_a_damaged_export_is_named(folders, tmp_path):
     (copied / "reader.onnx").write_bytes(b"x")
     with pytest.raises(VerifierError, match=r"reader\.onnx: is not an ONNX model .* restore it"):
         open_reader(copied)
-    (copied / "reader.json").unlink()
-    with pytest.raises(VerifierError, match=r"reader\.json: no such file; write the directory"):
+    (copied / "verifier.json").unlink()
+    with pytest.raises(VerifierError, match=r"verifier\.json: no such file; write the directory"):
         open_reader(copied)
 
 

@@ -4,7 +4,6 @@ import json
 import math
 from dataclasses import replace
 from importlib import resources
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +20,10 @@ from admiral.citations.term_weights import TermWeights
 from admiral.errors import AdmiralError
 from admiral.gold import read_gold
 from admiral.retrieval.document_ranking import FEATURES, document_features, ranked_documents
-from proofs.verifier import LABELS, Scale
+from proofs.reader.automaton import verdict_shares
+from proofs.verifier import LABELS, Reading, Scale
 from tests.admiral.citations.cited_pages import BRIDGE, CLAIM, HARBOUR, passage
-from training.calibration import fit_scale, scaled
+from training.calibration import fit_scale, labels_at
 from training.citations import (
     extract_features,
     fit_missing_words,
@@ -31,11 +31,10 @@ from training.citations import (
     read_token_claims,
     surest_span_is_right,
 )
-from training.data.examples import NOT_ENTAILMENT
+from training.data.examples import NOT_ENTAILMENT, Example
 from training.feature_fits import fit_ordinal, linear_score, page_folds
 from training.ranking import fit_document_scorer, ranking_examples
 from training.sufficiency import threshold_at_recall
-from training.verification import POSSIBLE, marginal_losses
 from training.verification.example_program import measure
 
 
@@ -58,32 +57,36 @@ def test_the_threshold_is_the_highest_with_the_recall(rows, recall):
     assert chosen not in scores
 
 
-@pytest.mark.parametrize("truth", [Scale(0.4, 0.0), Scale(2.5, 2.0)])
-def test_probabilities_become_calibrated(truth):
-    rng = torch.Generator().manual_seed(0)
-    right = (2 * torch.randn(4000, 3, generator=rng)).log_softmax(-1)
-    drawn = torch.multinomial(right.exp(), 1, generator=rng).squeeze(1).tolist()
+def random_readings(rng, is_reader):
+    """Return uncalibrated readings, of a verifier or of a reader with up to four spans."""
+    if not is_reader:
+        shares = rng.dirichlet([0.5] * 3, 2000)
+        return [Reading(row, np.zeros((0, 3))) for row in shares]
+    spans = [np.log(rng.dirichlet([0.3] * 6, rng.integers(1, 5))) for _ in range(2000)]
+    return [
+        Reading(verdict_shares(own), np.zeros((0, 3)), spans=((0, 1),) * len(own), operators=own)
+        for own in spans
+    ]
+
+
+@pytest.mark.parametrize("is_reader", [False, True])
+@pytest.mark.parametrize("truth", [Scale(0.6, 0.0), Scale(1.6, 1.0)])
+def test_probabilities_become_calibrated(truth, is_reader):
+    rng = np.random.default_rng(0)
+    readings = random_readings(rng, is_reader)
+    right = np.array([labels_at(reading, truth) for reading in readings])
+    drawn = [LABELS[rng.choice(3, p=row)] for row in right]
     # Every third example is only known not to be entailed, where that is so.
     names = [
-        NOT_ENTAILMENT if at % 3 == 0 and label > 0 else LABELS[label]
+        NOT_ENTAILMENT if at % 3 == 0 and label != "entailment" else label
         for at, label in enumerate(drawn)
     ]
-    labels = torch.tensor([POSSIBLE[name] for name in names])
-    wrong = right.clone()
-    wrong[:, 1] -= truth.neutral
-    wrong *= truth.temperature
-    fitted = fit_scale(wrong, labels)
-    assert fitted.temperature == pytest.approx(truth.temperature, rel=0.1)
-    assert fitted.neutral == pytest.approx(truth.neutral, abs=0.2)
-
-    def loss(temperature, neutral):
-        return float(marginal_losses(scaled(wrong, temperature, neutral), labels).mean())
-
-    grid = product(np.geomspace(0.1, 10, 20), np.linspace(-3, 3, 13))
-    best = min(loss(float(t), float(n)) for t, n in grid)
-    assert loss(fitted.temperature, fitted.neutral) <= best + 1e-6
-    found = scaled(wrong, fitted.temperature, fitted.neutral)
-    assert measure(names, found.double().exp().numpy())["ece"] < 0.03
+    examples = [Example("A claim", (("", "Text"),), name, "s") for name in names]
+    fitted = fit_scale(readings, examples, [1.0] * len(names))
+    assert fitted.temperature == pytest.approx(truth.temperature, rel=0.15)
+    assert fitted.neutral == pytest.approx(truth.neutral, abs=0.25)
+    found = np.array([labels_at(reading, fitted) for reading in readings])
+    assert measure(names, found)["ece"] < 0.03
 
 
 DEMO = Path(str(resources.files("admiral"))) / "data" / "demo" / "claims.jsonl"
