@@ -125,7 +125,7 @@ def test_scores_may_be_numpy_scalars_and_minus_infinity_leaves_out():
     assert result.evidence
     assert all("b" not in {s.title for s in hop.evidence} for hop in result.hops)
     reranker.scores = {"b": math.nan}
-    with pytest.raises(AdmiralError, match=r"stage 'reranker': .* of 'b' is nan"):
+    with pytest.raises(AdmiralError, match=r"stage 'reranker': a score is nan, of .*'b'"):
         fake_system(fake_stages(reranker=reranker)).retrieve(CLAIMS[0])
 
 
