@@ -81,8 +81,7 @@ class Fetch(options.Progress):
         try:
             done = asyncio.run(self._fetch(sources, kept))
         except KeyboardInterrupt:
-            said = f"what was fetched is in {kept.folder}. Run the same command to resume"
-            click.echo(said, err=True)
+            click.echo(f"what was fetched is in {kept.folder}; the same command resumes", err=True)
             raise
         without_text = _add(kept, self.kb)
         failed = {each.source.url: each.error for each in done if each.error is not None}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
+from pydantic import Field
 
 from admiral.cli import options
 from admiral.cli.options import Json, argument, command, option, print_record
@@ -50,11 +51,9 @@ class _Reading(_Changing, options.FileLimitations):
     hipporag or files."""
     sources: bool = False
     """CORPUS is pages to cite: JSON Lines with url, title and text, sentences or html (or records
-    of WiCE, WAFER or Sphere), web archives (WARC, WET), HTML pages, texts, PDF and other documents.
-    Documents then have URLs, and pages with the same URL are one."""
+    of WiCE, WAFER or Sphere), web archives (WARC, WET), HTML pages, texts, PDF and the like."""
     base_url: Annotated[str, option(metavar="URL")] = ""
-    """With --sources: URL of the folder of files that do not name theirs; without it, they are
-    named by their paths."""
+    """With --sources: URL of the folder of files that name none. [default: their paths]"""
     skip_bad: bool = False
     """Skip and count bad records instead of failing."""
     strict: bool = False
@@ -116,18 +115,16 @@ class Index(_Reading):
     """In a folder of documents, read only the files that match, such as '*.md' or 'docs/'."""
     exclude: Annotated[tuple[str, ...], option("--exclude", metavar="PATTERN")] = ()
     """In a folder of documents, leave out what matches, as .gitignore does."""
-    on_duplicate: str = "auto"
-    """Treatment of a second document with the same title: error, merge (append its sentences), skip
-    or rename. auto renames files by what differs in their paths; for records of other corpora it is
-    an error."""
+    on_duplicate: Literal["auto", "error", "merge", "skip", "rename"] = "auto"
+    """Treatment of a second document with the same title; merge appends its sentences. auto renames
+    files by what differs in their paths, and is an error for records."""
     passages: bool = True
     """Score documents of more than 40 sentences by their best passage, or as a whole."""
-    bm25: str = ""
-    """BM25 backend: lucene, bm25s (needs no Java) or none. [default: lucene; bm25s with
-    --sources]"""
-    words: int = 100
+    bm25: Literal["lucene", "bm25s", "none"] | None = None
+    """BM25 backend; bm25s needs no Java. [default: lucene; bm25s with --sources]"""
+    words: Annotated[int, Field(ge=1)] = 100
     """With --sources: words of a passage."""
-    stride: int = 50
+    stride: Annotated[int, Field(ge=1)] = 50
     """With --sources: words from one passage to the next; as many as --words for no overlap."""
 
     def run(self) -> None:
@@ -185,7 +182,7 @@ class Index(_Reading):
 
 
 class Add(_Reading, _Waiting):
-    """Add documents to a knowledge base; to one of sources, sources.
+    """Add documents, or sources, to a knowledge base.
 
     It is not rebuilt. A running service answers from the new version as soon as it is there.
 
@@ -194,9 +191,8 @@ class Add(_Reading, _Waiting):
       admiral add corrected.jsonl --kb my-kb --on-duplicate replace
     """
 
-    on_duplicate: str = ""
-    """Treatment of a document whose title exists already, or of a source whose URL does: error,
-    replace or skip. [default: error; replace for sources]"""
+    on_duplicate: Literal["error", "replace", "skip"] | None = None
+    """Treatment of a title or URL that is there already. [default: error; replace for sources]"""
 
     def run(self) -> None:
         from admiral.graph import update_graph
@@ -216,14 +212,14 @@ class Add(_Reading, _Waiting):
 
 
 class Remove(_Waiting):
-    """Remove documents from a knowledge base, by titles; sources, by URLs in any form.
+    """Remove documents by titles, or sources by URLs in any form.
 
     For example:
       admiral remove "Late Night" --kb my-kb
       admiral remove --titles titles.txt --kb my-kb
     """
 
-    given: Annotated[tuple[str, ...], argument("TITLE...")] = ()
+    given: Annotated[tuple[str, ...], argument("[TITLE]...")] = ()
     titles: Annotated[Path, option("--titles", metavar="FILE")] | None = None
     """File of titles, one per line, in UTF-8."""
     ignore_missing: bool = False

@@ -133,7 +133,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         hint = f" Try `{context.command_path} --help`." if context else ""
-        click.echo(f"Error: {error.format_message()}{hint}", err=True)
+        said = f"Error: {error.format_message().removesuffix('.')}.{hint}"
+        is_help = isinstance(error, click.exceptions.NoArgsIsHelpError)
+        click.echo(error.format_message() if is_help else said, err=True)
         return error.exit_code
     except AdmiralError as error:
         if is_verbose():

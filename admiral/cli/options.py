@@ -112,7 +112,7 @@ def _parameter(name: str, field: FieldInfo) -> click.Parameter | None:
         [*names, name],
         multiple=several,
         required=field.is_required(),
-        show_default=field.default not in (None, "", (), False),
+        show_default=field.default not in (None, "", ()) and field.default is not False,
         help=" ".join((field.description or "").split()),
         **shown,
     )

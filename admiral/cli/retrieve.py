@@ -19,6 +19,7 @@ from admiral.config import FAST_SETTINGS, ClusterOptions, RetrievalConfig
 from admiral.errors import AdmiralError, RecordError
 from admiral.io.progress import track_claims
 from admiral.requirements import check_extra
+from admiral.storage.atomic_files import check_distinct_paths
 
 if TYPE_CHECKING:
     from admiral.protocols import OnStage
@@ -81,6 +82,8 @@ class Retrieve(options.Configured, ClusterOptions):
         if output is None and (self.overwrite or self.engine == "ray"):
             what = "--overwrite" if self.overwrite else "--engine ray"
             raise click.UsageError(f"{what} needs --output.")
+        if self.trec is not None:
+            check_distinct_paths(self.trec, output)
         config = self.retrieval(FAST_SETTINGS if self.fast else {})
         skipped: list[RecordError] = []
         claims = self._claims(skipped)

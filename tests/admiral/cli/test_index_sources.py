@@ -62,7 +62,7 @@ def test_sources_are_added_to_other_documents(sources, run, tmp_path):
     ("arguments", "status", "message"),
     [
         (["--sources", "--words", "10", "--stride", "11"], 1, "stride"),
-        (["--sources", "--bm25", "solr"], 1, "solr"),
+        (["--sources", "--bm25", "solr"], 2, "solr"),
         (["--sources", "--on-duplicate", "merge"], 2, "--on-duplicate is not for --sources"),
         (["--sources", "--format", "jsonl"], 2, "--format is not for --sources"),
         (["--base-url", "https://x.example"], 2, "--base-url needs --sources"),

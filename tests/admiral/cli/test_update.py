@@ -66,7 +66,7 @@ def test_additions_and_removals(admiral, kb, tmp_path):
         (["remove", "Bird"], 2, "Missing option '--kb'"),
         (["add", "--kb", "KB"], 2, "Missing argument 'CORPUS...'"),
         (["add", "none.jsonl", "--kb", "KB"], 1, "error: none.jsonl: no such file or folder"),
-        (["add", "CORPUS", "--kb", "KB", "--on-duplicate", "rename"], 1, "Choose one of error, re"),
+        (["add", "CORPUS", "--kb", "KB", "--on-duplicate", "rename"], 2, "is not one of 'error'"),
     ],
 )
 def test_bad_requests(admiral, kb, tmp_path, arguments, status, message):
