@@ -164,7 +164,7 @@ class ScoredTitle:
 
 @dataclass(frozen=True, slots=True)
 class Proximity:
-    """How close a document is in the graph of mentions to a claim and its evidence."""
+    """The proximity of a document to a claim and its evidence in the graph of mentions."""
 
     arrivals: float
     """Natural log of the share of a random walk from the claim and the evidence that other

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
-import tempfile
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,8 +20,6 @@ from torch import Tensor, nn
 from transformers import AutoTokenizer
 
 from admiral.errors import AdmiralError
-from admiral.models.checkpoint import SUMS, write_sums
-from admiral.storage.atomic_files import as_os_errors, staging
 from proofs.reader.inputs import MAX_LENGTH, ReaderEncoder, ReaderInput
 from proofs.reader.model import NaturalLogicReader, new_reader
 from proofs.reader.reading import (
@@ -36,15 +31,21 @@ from proofs.reader.reading import (
     open_reader,
 )
 from proofs.verifier import read_calibration
-from proofs.verifier.exports import SETTINGS_FILE, TOKENIZER_FILE, ExportSettings
+from proofs.verifier.exports import ExportSettings
 from training.command_options import out_argument, program
+from training.export_verifier import (
+    CARD,
+    export_folder,
+    fused_onnx,
+    mean_weights,
+    save_onnx,
+    write_beside,
+)
 from training.reading.adapters import CONFIG_FILE, load_reader, merge_adapters, with_adapters
 
 if TYPE_CHECKING:
     import onnx
 
-_CARD = "README.md"
-_FILES = {ONNX_FILE, TOKENIZER_FILE, SETTINGS_FILE, _CARD, SUMS}
 _BLOCK = 64
 _PROBES = {
     "Rome is the capital of Italy.": ("Rome", "Rome is the capital city of Italy."),
@@ -81,8 +82,7 @@ def trained_reader(folder: Path, base: Path) -> NaturalLogicReader:
     if rank:
         with_adapters(reader, rank)
     load_reader(reader, folder)
-    if rank:
-        merge_adapters(reader)
+    merge_adapters(reader)
     return reader.eval()
 
 
@@ -109,20 +109,16 @@ def export(readers: Sequence[Path], out: Path, base: Path) -> float:
     """
     reader = trained_reader(readers[0], base)
     states = [reader.state_dict(), *(trained_reader(r, base).state_dict() for r in readers[1:])]
-    reader.load_state_dict(
-        {name: sum(state[name] for state in states) / len(states) for name in states[0]}
-    )
+    reader.load_state_dict(mean_weights(states, [1] * len(states)))
     tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True)
     encoder = ReaderEncoder.of(tokenizer, min(MAX_LENGTH, tokenizer.model_max_length))
     calibration = read_calibration(readers[-1])
-    with staging(out, overwrite=True, owned=_is_export) as folder, as_os_errors():
+    settings = ExportSettings(encoder.max_length, encoder.special, calibration)
+    own = ProofReader(TorchReader(reader), encoder, calibration)
+    with export_folder(out, ONNX_FILE) as folder:
         write_onnx(reader, folder / ONNX_FILE)
-        encoder.tokenizer.save(str(folder / TOKENIZER_FILE))
-        settings = ExportSettings(encoder.max_length, encoder.special, calibration)
-        (folder / SETTINGS_FILE).write_text(settings.to_json(), encoding="utf-8")
-        (folder / _CARD).write_text(_card(readers[-1] / _CARD, out.name), encoding="utf-8")
-        write_sums(folder)
-        own = ProofReader(TorchReader(reader), encoder, calibration)
+        what, card = "A natural-logic reader", readers[-1] / CARD
+        write_beside(folder, encoder.tokenizer, settings, out.name, card, what)
         claims, evidence = list(_PROBES), [[one] for one in _PROBES.values()]
         before, after = (
             np.array([reading.labels for reading in each.read(claims, evidence)])
@@ -131,24 +127,6 @@ def export(readers: Sequence[Path], out: Path, base: Path) -> float:
         if not (gap := float(np.abs(before - after).mean())) <= _TOLERANCE:
             raise AdmiralError(f"{out}: the export gives other probabilities (by {gap:.3f})")
     return gap
-
-
-def _is_export(path: Path) -> bool:
-    """Return whether a directory holds only an export, so that it may be replaced."""
-    names = {file.name for file in path.iterdir()} if path.is_dir() else set()
-    return {ONNX_FILE, SETTINGS_FILE} <= names <= _FILES
-
-
-def _card(trained: Path, name: str) -> str:
-    """Return the model card: what the files are, and the card of the trained reader."""
-    text = trained.read_text(encoding="utf-8") if trained.is_file() else ""
-    header = re.match(r"---\n.*?\n---\n", text, re.DOTALL)
-    body = text[header.end() if header else 0 :].strip()
-    # transformers does not read an export.
-    front = re.sub(r"^library_name:.*\n", "", header[0], flags=re.MULTILINE) if header else ""
-    sections = re.sub(r"^(#+ )", r"#\1", body, flags=re.MULTILINE)
-    use = "A natural-logic reader of AdMIRaL as ONNX with weights of 8 bits, for use without torch."
-    return f"{front}\n# {name}\n\n{use}\n\n{sections}".strip() + "\n"
 
 
 class _Heads(nn.Module):
@@ -164,61 +142,33 @@ class _Heads(nn.Module):
 
 
 def write_onnx(reader: NaturalLogicReader, path: Path) -> None:
-    """Write a reader as ONNX with weights of 8 bits, without what torch notes of machines."""
-    import onnx
+    """Write a reader as ONNX with weights of 8 bits."""
     from onnxruntime.quantization import quant_utils
     from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
-    from onnxruntime.transformers.optimizer import optimize_model
 
     config = reader.encoder.config
     reader.encoder.set_attn_implementation("eager")
-    example = (
-        torch.arange(5, 45)[None],
-        torch.tensor([[[30, 33], [33, 36]]]),
-        torch.tensor([[1, 10, 20]]),
-    )
+    spans, markers = torch.tensor([[[30, 33], [33, 36]]]), torch.tensor([[1, 10, 20]])
+    example = (torch.arange(5, 45)[None], spans, markers)
     longest = min(512, config.max_position_embeddings)
     sizes = (("length", 8, longest), ("spans", 1, 64), ("sentences", 1, 64))
     shapes = tuple({1: torch.export.Dim(name, min=low, max=high)} for name, low, high in sizes)
-    heads = {"num_heads": config.num_attention_heads, "hidden_size": config.hidden_size}
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        whole = Path(folder) / "whole.onnx"
-        torch.onnx.export(
-            _Heads(reader).eval(),
-            example,
-            whole,
-            input_names=INPUTS,
-            output_names=OUTPUTS,
-            dynamic_shapes=shapes,
-            dynamo=True,
-            external_data=False,
-            verbose=False,
-        )
-        model = onnx.load(whole)
-        _quantise_embeddings(model)
-        onnx.save(model, whole)
-        fused = optimize_model(str(whole), model_type="bert", opt_level=1, **heads)
-        logging.getLogger(MatMulNBitsQuantizer.__module__).setLevel(logging.WARNING)
-        quantizer = MatMulNBitsQuantizer(
-            fused.model,
-            bits=8,
-            block_size=_BLOCK,
-            is_symmetric=False,
-            accuracy_level=4,  # activations of 8 bits, by block
-            quant_format=quant_utils.QuantFormat.QOperator,
-            op_types_to_quantize=("MatMul",),
-        )
-        quantizer.process()
-    exported = quantizer.model.model
-    graph = exported.graph
-    for part in (*graph.node, *graph.initializer, *graph.value_info, *graph.input, *graph.output):
-        part.ClearField("metadata_props")
-        part.ClearField("doc_string")
-    onnx.save(exported, path)
+    fused = fused_onnx(_Heads(reader), config, example, shapes, (INPUTS, OUTPUTS), _quantise_words)
+    logging.getLogger(MatMulNBitsQuantizer.__module__).setLevel(logging.WARNING)
+    quantizer = MatMulNBitsQuantizer(
+        fused,
+        bits=8,
+        block_size=_BLOCK,
+        is_symmetric=False,
+        accuracy_level=4,  # activations of 8 bits, by block
+        quant_format=quant_utils.QuantFormat.QOperator,
+        op_types_to_quantize=("MatMul",),
+    )
+    quantizer.process()
+    save_onnx(quantizer.model.model, path)
 
 
-def _quantise_embeddings(model: onnx.ModelProto) -> None:
+def _quantise_words(model: onnx.ModelProto) -> None:
     """Store the embeddings of words in 8 bits, with a scale for each word."""
     from onnx import TensorProto, helper, numpy_helper
 

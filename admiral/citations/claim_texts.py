@@ -1,4 +1,4 @@
-"""What is judged of a claim, and in which context.
+"""The text of a claim that is judged, and its context.
 
 A reference mark covers the text since the mark before it. Such a part often lacks its subject or
 its verb ("and was opened in 1931"), without which nothing can support it. What it lacks is taken

@@ -46,8 +46,8 @@ class Fetch(options.Progress):
     list_missing: bool = False
     """Print what is missing; fetch nothing."""
     archive: Annotated[str, option("--archive", metavar="URL")] = ""
-    """Where to look last: address of an archive with {url} and, if wanted, {date} (YYYYMMDD), such
-    as https://web.archive.org/web/{date}id_/{url}."""
+    """Archive to try last: an address with {url} and, optionally, {date} (YYYYMMDD), such as
+    https://web.archive.org/web/{date}id_/{url}."""
     delay: Annotated[float, Field(ge=0)] = 1.0
     """Seconds between two requests to a host; robots.txt may ask for more."""
     retry: bool = False

@@ -38,7 +38,7 @@ from admiral.storage.atomic_files import encode_record
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """How a field is given on the command line, if not as an option of its name."""
+    """The form of a field on the command line, if it is not an option of its own name."""
 
     names: tuple[str, ...] = ()
     metavar: str | None = None

@@ -43,7 +43,7 @@ _SETS = {
 
 @dataclass(frozen=True, slots=True)
 class _Retrieved:
-    """What a method retrieves for a claim."""
+    """The result of a method for a claim."""
 
     hops: int
     sentences: int

@@ -171,7 +171,7 @@ class ReportCase:
 
     @property
     def sources(self) -> dict[str, str]:
-        """Where the documents that were found come from, by title."""
+        """The sources of the documents that were found, by title."""
         return {each.title: each.source for each in self.trace.documents} if self.trace else {}
 
     @property

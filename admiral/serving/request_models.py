@@ -83,7 +83,7 @@ class SplitRequest(_Body):
 
 
 class GraphQuery(BaseModel):
-    """How the graph is searched; also the options of `admiral graph query`."""
+    """Options of a search in the graph, and of `admiral graph query`."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 

@@ -17,6 +17,7 @@ from proofs.verifier import Sentence, encodable, sentence_text
 from proofs.verifier.canonical import CanonicalText, canonical
 from proofs.verifier.evidence_verifier import EvidenceEncoder
 from proofs.verifier.exports import SpecialTokens
+from proofs.verifier.windows import WindowInput
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -25,24 +26,15 @@ MAX_SPANS = 14
 MAX_LENGTH = 384
 
 
-@dataclass(frozen=True, slots=True)
-class ReaderInput:
-    """A claim with sentences of evidence as numbers."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderInput(WindowInput):
+    """The input of a reader."""
 
-    ids: list[int]
-    markers: list[int]  # position of the marker of each sentence that is read
     spans: list[tuple[int, int]]  # positions ``[begin, end)`` of the tokens of each claim span
     places: list[tuple[int, int]]  # characters ``[begin, end)`` of each span in the claim
     # characters ``[begin, end)`` of each token of each sentence that is read, in the text of title
     # and sentence as they were given
     offsets: list[list[tuple[int, int]]]
-    unread: list[int]  # numbers of the sentences that are not read, or not to their end
-    claim_cut: bool  # whether the claim is not read to its end
-
-    @property
-    def cut(self) -> bool:
-        """Whether anything is not read."""
-        return self.claim_cut or bool(self.unread)
 
 
 class ReaderEncoder:
@@ -105,7 +97,15 @@ class ReaderEncoder:
                 )
             ]
             read.append(
-                ReaderInput(one.ids, one.markers, spans, places, offsets, one.unread, one.claim_cut)
+                ReaderInput(
+                    ids=one.ids,
+                    markers=one.markers,
+                    spans=spans,
+                    places=places,
+                    offsets=offsets,
+                    unread=one.unread,
+                    claim_cut=one.claim_cut,
+                )
             )
         return read
 

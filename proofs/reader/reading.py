@@ -10,7 +10,7 @@ log-probabilities are divided by a temperature, and a number is added to that of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from proofs.logic.proof import QuotableText
 from proofs.logic.words import Quotation, Word, split_words
 from proofs.reader.automaton import verdict_shares
 from proofs.reader.inputs import ReaderEncoder, ReaderInput
-from proofs.verifier import Calibration, Reading, Scale, Sentence
+from proofs.verifier import Reading, Scale, Sentence
 from proofs.verifier.exports import OnnxModel, read_export
 from proofs.verifier.windows import WindowReader, sentence_probabilities
 
@@ -33,7 +33,7 @@ _SHARED = 6.0
 
 @dataclass(frozen=True, slots=True)
 class ReaderScores:
-    """What a reader says of one input."""
+    """The outputs of a reader for one input."""
 
     operators: np.ndarray  # log-probabilities of the operators of each span, (spans, 6)
     sentences: np.ndarray  # logits of what each sentence does to the claim, (sentences, 3)
@@ -43,33 +43,17 @@ class ReaderScores:
     ends: np.ndarray
 
 
-# Runs a model on one input.
-ReaderBackend = Callable[[ReaderInput], ReaderScores]
+class ProofReader(WindowReader[ReaderInput, ReaderScores]):
+    """Reads claims with their evidence, span by span."""
 
-
-class ProofReader(WindowReader[ReaderInput]):
-    """Reads claims with their evidence, span by span.
-
-    `backend`: runs the model. Inputs run one by one, so that a reading does not depend on others.
-    """
-
-    def __init__(
+    def _reading(
         self,
-        backend: ReaderBackend,
-        encoder: ReaderEncoder,
-        calibration: Calibration = Calibration(),  # noqa: B008  (immutable)
-    ) -> None:
-        self._backend, self._encoder, self.calibration = backend, encoder, calibration
-
-    def _encode(self, claim: str, window: list[Sentence]) -> ReaderInput:
-        (item,) = self._encoder.encode([claim], [window])
-        return item
-
-    def _scale(self, evidence: Sequence[Sentence]) -> Scale:
-        return self.calibration.of(evidence)
-
-    def _run(self, claim: str, window: list[Sentence], item: ReaderInput, scale: Scale) -> Reading:
-        scores = self._backend(item)
+        claim: str,
+        window: list[Sentence],
+        item: ReaderInput,
+        scores: ReaderScores,
+        scale: Scale,
+    ) -> Reading:
         places = _Places.of(claim, window, item)
         quotes = places.best(scores)
         operators = scaled(scores.operators, scale)

@@ -79,7 +79,7 @@ class Probabilities(_Model):
 
 
 class Answer(_Model):
-    """What the model says of a claim and its evidence."""
+    """The answer of the model about a claim and its evidence."""
 
     sentences: list[SentenceLabel]
     label: Label

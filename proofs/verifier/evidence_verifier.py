@@ -18,7 +18,7 @@ maximum length of inputs, the special tokens, and the calibration.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tokenizers import Encoding, Tokenizer
 
-from proofs.verifier import Calibration, Reading, Scale, Sentence, encodable, sentence_text
+from proofs.verifier import Reading, Scale, Sentence, encodable, sentence_text
 from proofs.verifier.exports import OnnxModel, SpecialTokens, read_export
-from proofs.verifier.windows import WindowReader, sentence_probabilities
+from proofs.verifier.windows import WindowInput, WindowReader, sentence_probabilities
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -39,22 +39,13 @@ MAX_SENTENCE_TOKENS = 160
 _SPECIAL_TOKENS = 3  # the first one and two separators
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceInput:
-    """A claim with sentences of evidence as numbers."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceInput(WindowInput):
+    """The input of a verifier."""
 
-    ids: list[int]
     segments: list[int]  # 0 for evidence and 1 for the claim
-    markers: list[int]  # position of the marker of each sentence that is read
     claim: int  # position of the first token of the claim
     offsets: list[tuple[int, int]]  # begin and end of each token of the claim in its text
-    unread: list[int]  # numbers of the sentences that are not read, or not to their end
-    claim_cut: bool  # whether the claim is not read to its end
-
-    @property
-    def cut(self) -> bool:
-        """Whether anything is not read."""
-        return self.claim_cut or bool(self.unread)
 
 
 class EvidenceEncoder:
@@ -135,42 +126,33 @@ class EvidenceEncoder:
         ids += [*kept, self.special.separator]
         segments = [0] * begin + [1] * (len(ids) - begin)
         claim_cut = len(kept) < len(claim)
-        return EvidenceInput(ids, segments, markers, begin, offsets[: len(kept)], unread, claim_cut)
+        return EvidenceInput(
+            ids=ids,
+            segments=segments,
+            markers=markers,
+            claim=begin,
+            offsets=offsets[: len(kept)],
+            unread=unread,
+            claim_cut=claim_cut,
+        )
 
 
+# The logits of the whole, (3,), and of each token by the other heads, (length, 3).
 Scores = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-# Runs a model on one input: the logits of the whole, (3,), and of each token by the heads,
-# (length, 3).
-Backend = Callable[[EvidenceInput], Scores]
+class EvidenceVerifier(WindowReader[EvidenceInput, Scores]):
+    """Reads claims with their evidence."""
 
-
-class EvidenceVerifier(WindowReader[EvidenceInput]):
-    """Reads claims with their evidence.
-
-    `backend`: runs the model. Inputs run one by one, so that a reading does not depend on others.
-    """
-
-    def __init__(
+    def _reading(
         self,
-        backend: Backend,
-        encoder: EvidenceEncoder,
-        calibration: Calibration = Calibration(),  # noqa: B008  (immutable)
-    ) -> None:
-        self._backend, self._encoder, self.calibration = backend, encoder, calibration
-
-    def _encode(self, claim: str, window: list[Sentence]) -> EvidenceInput:
-        (item,) = self._encoder.encode([claim], [window])
-        return item
-
-    def _scale(self, evidence: Sequence[Sentence]) -> Scale:
-        return self.calibration.of(evidence)
-
-    def _run(
-        self, claim: str, window: list[Sentence], item: EvidenceInput, scale: Scale
+        claim: str,
+        window: list[Sentence],
+        item: EvidenceInput,
+        scores: Scores,
+        scale: Scale,
     ) -> Reading:
-        whole, sentences, tokens = self._backend(item)
+        whole, sentences, tokens = scores
         at = slice(item.claim, item.claim + len(item.offsets))
         return Reading(
             scale.probabilities(whole),

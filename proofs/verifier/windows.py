@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from proofs.verifier import (
     LABELS,
     NEUTRAL,
     NOTHING_KNOWN,
+    Calibration,
     Reading,
     Scale,
     Sentence,
@@ -22,44 +23,71 @@ from proofs.verifier import (
 MAX_SENTENCES = 6
 
 
-class Windowed(Protocol):
-    """An encoded claim with a window of its evidence."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowInput:
+    """A claim with a window of its evidence as numbers."""
+
+    ids: list[int]
+    markers: list[int]  # position of the marker of each sentence that is read
+    unread: list[int]  # numbers of the sentences that are not read, or not to their end
+    claim_cut: bool  # whether the claim is not read to its end
 
     @property
-    def markers(self) -> list[int]:
-        """Positions of the markers of the sentences that are read."""
-
-    @property
-    def unread(self) -> list[int]:
-        """Numbers of the sentences that are not read, or not to their end."""
+    def cut(self) -> bool:
+        """Whether anything is not read."""
+        return self.claim_cut or bool(self.unread)
 
 
-Item = TypeVar("Item", bound=Windowed)
+Item = TypeVar("Item", bound=WindowInput)
+Encoded = TypeVar("Encoded", bound=WindowInput, covariant=True)
+Scores = TypeVar("Scores")
 
 
-class WindowReader(ABC, Generic[Item]):
-    """Reads evidence of any length, with a model that reads `MAX_SENTENCES` at most at once."""
+class Encoder(Protocol[Encoded]):
+    """Encodes claims with their evidence."""
+
+    def encode(
+        self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]
+    ) -> Sequence[Encoded]:
+        """Return the input of each claim with its sentences."""
+        ...
+
+
+class WindowReader(ABC, Generic[Item, Scores]):
+    """Reads evidence of any length, with a model that reads `MAX_SENTENCES` at most at once.
+
+    `backend`: runs the model. Inputs run one by one, so that a reading does not depend on others.
+    """
+
+    def __init__(
+        self,
+        backend: Callable[[Item], Scores],
+        encoder: Encoder[Item],
+        calibration: Calibration = Calibration(),  # noqa: B008  (immutable)
+    ) -> None:
+        self._backend, self._encoder, self.calibration = backend, encoder, calibration
 
     def read(self, claims: Sequence[str], evidences: Sequence[Sequence[Sentence]]) -> list[Reading]:
         """Return what the evidence of each claim, pairs of title and sentence, does to it."""
         return [self._read(c, list(e)) for c, e in zip(claims, evidences, strict=True)]
 
     @abstractmethod
+    def _reading(
+        self, claim: str, window: list[Sentence], item: Item, scores: Scores, scale: Scale
+    ) -> Reading:
+        """Return what the output of the model for a window says."""
+
     def _encode(self, claim: str, window: list[Sentence]) -> Item:
-        """Encode a claim with sentences."""
+        (item,) = self._encoder.encode([claim], [window])
+        return item
 
-    @abstractmethod
     def _run(self, claim: str, window: list[Sentence], item: Item, scale: Scale) -> Reading:
-        """Run the model on an input."""
-
-    @abstractmethod
-    def _scale(self, evidence: Sequence[Sentence]) -> Scale:
-        """Return the calibration for some evidence."""
+        return self._reading(claim, window, item, self._backend(item), scale)
 
     def _read(self, claim: str, evidence: list[Sentence]) -> Reading:
         if not evidence or not claim.strip():
             return nothing_known(len(evidence))
-        scale = self._scale(evidence)
+        scale = self.calibration.of(evidence)
         item = self._encode(claim, evidence[:MAX_SENTENCES])
         if len(item.markers) == len(evidence) and not item.unread:
             return self._run(claim, evidence, item, scale)

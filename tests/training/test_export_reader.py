@@ -16,15 +16,9 @@ from proofs.reader.model import new_reader
 from proofs.reader.reading import ProofReader, open_reader
 from proofs.verifier import Scale, VerifierError
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
+from tests.training.test_export_verifier import CLAIMS, EVIDENCE
 from training.export_reader import TorchReader, main, trained_reader
 from training.reading.adapters import with_adapters, write_reader
-
-CLAIMS = ["Rome is a city.", "Paris is the capital of France.", "Oslo"]
-EVIDENCE = [
-    [("Rome", "Rome is not a city in Italy.")],
-    [("", "Bern lies on the Aare."), ("France", "Paris is the capital."), ("", "12 rivers")],
-    [],
-]
 
 
 @pytest.fixture(scope="module")

@@ -71,13 +71,13 @@ class SourceFile:
 
     @property
     def content(self) -> str:
-        """What the file holds, such as ``8 prove, 4 rerank``."""
+        """The content of the file, such as ``8 prove, 4 rerank``."""
         return ", ".join(f"{count:,} {kind}" for kind, count in self.holds.items())
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a program adds to the model card."""
+    """The part of the model card that a program adds."""
 
     data: ModelCardData
     introduction: Sequence[str]
