@@ -84,7 +84,7 @@ class ExampleOptions(DocumentOptions, ExcludeOptions, ClaimOptions):
     title: Annotated[tuple[str, ...], "SOURCE"] = ()
     """Give the evidence of a source of --nli titles, as documents have them; repeatable."""
     join: Annotated[tuple[str, ...], "SOURCE"] = ()
-    """Also join claims of a source of --nli in pairs; repeatable."""
+    """Also join two to four claims of a source of --nli to one; repeatable."""
     limit: Annotated[tuple[Limit, ...], "SOURCE=COUNT"] = ()
     """Most examples of a source of --nli, drawn at random with their groups; repeatable."""
     source: Sources = ()

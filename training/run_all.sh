@@ -96,7 +96,8 @@ if wants verifier || wants reader; then
     done
     for limit in hans=4000 help-main=4000 logicbench=2500 scone=4000 begin=800 help=3000 drop-nli=8000 \
         entailmentbank=5000; do pairs+=(--limit $limit); done
-    for source in vitaminc fever-train fever fever-nli; do pairs+=(--title $source --join $source); done
+    pairs+=(--title vitaminc)  # its pages are there in several versions, which contradict each other
+    for source in fever-train fever fever-nli; do pairs+=(--title $source --join $source); done
     over_kb real "${pairs[@]}" --surround fever --surround fever-train --source "$hover" --source "gold:$fever"
     examples world --worlds 520000 --seed 1
     build runs/twin-examples.jsonl python -m training build_twins --kb $kb --documents 62000 "${excluded[@]}" --seed 3

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from training.data.examples import (
     REMEDY,
     Example,
     Labelled,
+    Span,
     content_words,
 )
 from training.data.records import numbered_objects
@@ -43,10 +45,11 @@ _SEARCHED_DOCUMENTS = 4
 _JOINTS = (". ", ", and ", "; ", ", while ")
 _JOINED_SENTENCES = 3  # of each part
 _JOINED_CHARACTERS = 160
-# Half of the claims have two entailed parts, so that a joint does not mean contradiction.
-_BOTH_ENTAILED = 0.5
-# As many have evidence for one part only.
-_HALF_OF_EVIDENCE = 0.4
+_PARTS = (2, 2, 2, 3, 3, 4)  # of a claim, drawn from these
+# Half of the claims have entailed parts alone, so that a joint does not mean contradiction.
+_ALL_ENTAILED = 0.5
+# As many lack the evidence of a part.
+_WITHHELD = 0.4
 
 
 def inference_files(path: Path, split: str) -> list[Path]:
@@ -183,45 +186,63 @@ def surrounded_examples(
 
 
 def joined_examples(examples: Sequence[Example], source: str, seed: int) -> Iterator[Example]:
-    """Yield an example for every two decided ones of a source."""
+    """Yield claims of two to four decided ones of a source, where possible on one document."""
     rng = random.Random(f"{seed} {source}")
-    parts: dict[str, list[Example]] = {label: [] for label in DECIDED}
-    for example in examples:
-        is_short = (
-            len(example.evidence) <= _JOINED_SENTENCES and len(example.claim) <= _JOINED_CHARACTERS
-        )
-        if example.source == source and example.label in parts and is_short:
-            parts[example.label].append(example)
-    for own in parts.values():
-        rng.shuffle(own)
-    entailed, contradicted = parts["entailment"], parts["contradiction"]
-    while len(entailed) > 1 and contradicted:
-        if rng.random() < _BOTH_ENTAILED:
-            pair = [entailed.pop(), entailed.pop()]
-        else:
-            other = contradicted if rng.random() < 1 / 3 and len(contradicted) > 1 else entailed
-            pair = [contradicted.pop(), other.pop()]
-        rng.shuffle(pair)
-        yield _joined(pair[0], pair[1], source, rng)
+    parts = [
+        example
+        for example in examples
+        if example.source == source
+        and example.label in DECIDED
+        and len(example.evidence) <= _JOINED_SENTENCES
+        and len(example.claim) <= _JOINED_CHARACTERS
+    ]
+    rng.shuffle(parts)
+    of_title: defaultdict[str, list[Example]] = defaultdict(list)
+    for part in {part.claim: part for part in parts}.values():
+        of_title[part.evidence[0][0]].append(part)
+    left: list[Example] = []
+    for own in of_title.values():
+        yield from _joins(own, left, source, rng)
+    yield from _joins(left, [], source, rng)
 
 
-def _joined(first: Example, second: Example, source: str, rng: random.Random) -> Example:
-    head, tail = first.claim.strip().rstrip("."), second.claim.strip().rstrip(".")
-    begin = len(head) + len(joint := rng.choice(_JOINTS))
-    claim = f"{head}{joint}{tail}."
-    known = [first, second]
-    if rng.random() < _HALF_OF_EVIDENCE:
-        known.remove(rng.choice(known))
-    labels = {part.label for part in known}
-    label = "contradiction" if "contradiction" in labels else "entailment"
-    if len(known) == 1 and label == "entailment":
-        label = "neutral"
+def _joins(
+    parts: Sequence[Example], left: list[Example], source: str, rng: random.Random
+) -> Iterator[Example]:
+    """Yield claims of some parts, and add to `left` those that remain."""
+    entailed = [part for part in parts if part.label == "entailment"]
+    contradicted = [part for part in parts if part.label == "contradiction"]
+    while len(entailed) > 1 or (entailed and contradicted):
+        is_entailed = not contradicted or (len(entailed) > 1 and rng.random() < _ALL_ENTAILED)
+        chosen = [] if is_entailed else [contradicted.pop()]
+        count = rng.choice(_PARTS) - len(chosen)
+        chosen += entailed[-count:]
+        del entailed[-count:]
+        rng.shuffle(chosen)
+        yield _joined(chosen, source, rng)
+    left += entailed + contradicted
+
+
+def _joined(parts: Sequence[Example], source: str, rng: random.Random) -> Example:
+    joint, claim = rng.choice(_JOINTS), ""
+    # The evidence of other claims on a document may decide a part of which it is not the evidence.
+    apart = len({title for part in parts for title, _ in part.evidence if title}) != 1
+    withheld = rng.choice(parts) if apart and rng.random() < _WITHHELD else None
+    spans: list[Span] = []
     items: list[Labelled] = []
-    for part in known:
-        # What the only sentence of a part does to the whole claim is known.
-        one = part.label if part.label == "contradiction" else RELEVANT
-        items += [(each, one if len(part.evidence) == 1 else None) for each in part.evidence]
+    for part in parts:
+        claim += "" if not claim else joint if part is parts[-1] else f"{joint.split()[0]} "
+        begin = len(claim)
+        claim += part.claim.strip().rstrip(".")
+        spans.append((begin, len(claim), "neutral" if part is withheld else part.label))
+        if part is not withheld:
+            # What the only sentence of a part does to the whole claim is known.
+            one = part.label if part.label == "contradiction" else RELEVANT
+            items += [(each, one if len(part.evidence) == 1 else None) for each in part.evidence]
+    items = list(dict.fromkeys(items))
     rng.shuffle(items)
-    places = ((0, len(head), first), (begin, begin + len(tail), second))
-    spans = tuple((b, e, part.label if part in known else "neutral") for b, e, part in places)
-    return Example(claim, (), label, f"{source}-joined", spans=spans).with_evidence(items)
+    labels = [label for _, _, label in spans]
+    label = next((each for each in ("contradiction", "neutral") if each in labels), "entailment")
+    return Example(f"{claim}.", (), label, f"{source}-joined", spans=tuple(spans)).with_evidence(
+        items
+    )
