@@ -32,7 +32,7 @@ TEXTS = [
 #: second number is the aim: a change may lower a ceiling, and may not raise one above it.
 CEILINGS = {
     "trie": (1763, 2200),
-    "proofs": (9729, 5600),
+    "proofs": (8740, 5600),
     "training": (11879, 7300),
     "admiral/adapters": (327, 280),
     "admiral/citations": (6022, 4900),
@@ -46,13 +46,13 @@ CEILINGS = {
     "admiral/io": (2014, 1500),
     "admiral/kb": (9930, 7500),
     "admiral/models": (589, 450),
-    "admiral/retrieval": (2696, 2200),
+    "admiral/retrieval": (2694, 2200),
     "admiral/serving": (2028, 1700),
     "admiral/sources": (1135, 600),
     "admiral/storage": (211, 150),
     "admiral": (1659, 1600),
     "benchmarks": (2510, 2_400),
-    "tests": (39806, 30_000),
+    "tests": (39731, 30_000),
 }
 
 

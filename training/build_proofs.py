@@ -3,8 +3,7 @@
 Run as ``python -m training build_proofs --kb KB --source hover:FILE OUT.jsonl``. The samples are
 those of the task `prove`; concatenate them with others for training joint.
 
-The proofs are those of the judge `verifier`: the verifier says whether a step is independent, and
-which one contradicts the evidence. Examples whose label it does not predict are left out: their
+The proofs are those of the judge `verifier`; give it a natural-logic reader. Examples whose label it does not predict are left out: their
 labels are often wrong, or their words do not show them. What a proof of the complete evidence
 quotes from the document that is then withheld is what the rest lacks, whatever the verifier says.
 """
@@ -23,13 +22,12 @@ from admiral.models.verifiers import open_named_verifier
 from proofs import NatOp, Proof, ProofStep, Verdict
 from proofs.judges.judgement import Evidence
 from proofs.judges.verifier_judge import VerifierJudge
-from proofs.lexicons import SpanLexicon
 from proofs.verifier import Verifier
 from training.data.claim_sources import sample_claims
 from training.data.evidence_corpora import JudgedEvidence, judged_evidence
 from training.data.records import write_records
 from training.data.samples import ProveSample
-from training.data_options import ClaimOptions, DocumentOptions, LexiconOptions, Positive, program
+from training.data_options import ClaimOptions, DocumentOptions, Positive, program
 
 _BATCH_SIZE = 16
 # The verdict that agrees with a label. Claims that HoVer calls not supported may also be ones that
@@ -43,16 +41,15 @@ _VERDICTS: dict[Label | None, Verdict] = {
 
 
 def confirmed_proofs(
-    verifier: Verifier, examples: Iterable[JudgedEvidence], lexicon: SpanLexicon | None = None
+    verifier: Verifier, examples: Iterable[JudgedEvidence]
 ) -> Iterator[ProveSample]:
     """Yield a proof of each example whose label the verifier predicts.
 
     Of examples that have lost a document, yield the proof of the complete evidence, which comes
-    before them, without what it quotes from that document. `lexicon`: relates words and spans; the
-    built-in lexicon by default.
+    before them, without what it quotes from that document.
     """
     # Evidence counts as sufficient if NOT ENOUGH INFO is not the most probable verdict.
-    verified = VerifierJudge(verifier, lexicon)
+    verified = VerifierJudge(verifier)
     complete: ProveSample | None = None
     remaining = (one for one in examples if one.label and one.evidence)
     while batch := list(islice(remaining, _BATCH_SIZE)):
@@ -92,7 +89,7 @@ def without_quotations(complete: ProveSample, evidence: Evidence) -> Proof | Non
     return Proof(tuple(steps)) if lacking else None
 
 
-class ProofOptions(LexiconOptions, DocumentOptions, ClaimOptions):
+class ProofOptions(DocumentOptions, ClaimOptions):
     """Options of this program."""
 
     verifier: Annotated[str, "DIR"] = "mini-verifier"
@@ -104,10 +101,10 @@ class ProofOptions(LexiconOptions, DocumentOptions, ClaimOptions):
 @program(ProofOptions)
 def main(options: ProofOptions) -> None:
     """Write proofs of claims, with complete and incomplete evidence, to OUT (JSON Lines)."""
-    verifier, lexicon = open_named_verifier(options.verifier, "--verifier"), options.lexicon()
+    verifier = open_named_verifier(options.verifier, "--verifier")
     with KnowledgeBase.open(locate(options.kb)) as kb:
         corpus = options.corpus(kb)
         claims = sample_claims(options.claim_files(), corpus, options.limit, options.seed)
         examples = judged_evidence(corpus, claims, seed=options.seed)
-        count = write_records(options.out, confirmed_proofs(verifier, examples, lexicon))
+        count = write_records(options.out, confirmed_proofs(verifier, examples))
     click.echo(f"{options.out}: {count:,} proofs of {len(claims):,} claims", err=True)

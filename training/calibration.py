@@ -7,7 +7,7 @@ weights count, and ``--open`` sets the share of open ones. For each kind of evid
 without titles, a sentence with its title, sentences of one document, and sentences of several)
 there are two numbers, a temperature and what is added to neutral. They are written into the
 directory of the verifier: an exported or a trained one, an exported reader, or any Hugging Face
-sequence classifier. Of a reader, the operators are scaled, and independence is what is added to.
+sequence classifier.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from admiral.errors import AdmiralError
 from admiral.models.checkpoint import write_sums
 from admiral.models.verifiers import open_verifier
 from admiral.storage.atomic_files import write_atomically
-from proofs.reader.automaton import verdict_shares
-from proofs.reader.reading import ProofReader, scaled
+from proofs.reader.reading import ProofReader
 from proofs.verifier import (
     BOUNDS,
     CALIBRATION,
@@ -55,8 +54,6 @@ _FILE = click.Path(path_type=Path, exists=True)
 
 def labels_at(reading: Reading, scale: Scale) -> np.ndarray:
     """Return the probabilities of `LABELS` that a scale makes of an uncalibrated reading, (3,)."""
-    if reading.spans:
-        return verdict_shares(scaled(reading.operators, scale))
     return scale.probabilities(np.log(np.maximum(reading.labels, _SMALLEST)))
 
 

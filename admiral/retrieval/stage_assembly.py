@@ -256,11 +256,9 @@ def build_judge(checkpoint: Checkpoint | None, config: RetrievalConfig) -> Suffi
         case "always":
             return AlwaysSufficient()
         case "lexical" | "verifier":
-            lexicon = open_lexicon(config)
             if config.judge == "lexical" or not config.verifier:
-                return LexicalJudge(lexicon)
-            verifier = open_configured_verifier(config)
-            return VerifierJudge(verifier, lexicon, stop_at=config.stop_at)
+                return LexicalJudge(open_lexicon(config))
+            return VerifierJudge(open_configured_verifier(config), stop_at=config.stop_at)
     assert checkpoint is not None
     if config.judge == "classifier":
         head = load_sufficiency_head(checkpoint.path, 2 * checkpoint.model.hidden_size)

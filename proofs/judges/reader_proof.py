@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proofs.logic import NatOp, Verdict
+from proofs.logic import REFUTING_OPERATORS, NatOp, Verdict
 from proofs.logic.proof import Proof, ProofStep
 from proofs.reader.automaton import best_path
 from proofs.verifier import Reading, Sentence
@@ -22,7 +22,8 @@ def reader_proof(
     begins = [begin for begin, _ in reading.spans]
     steps: list[ProofStep] = []
     independent_from = 0
-    for at, (operator, quote) in enumerate(zip(operators, reading.quotes, strict=True)):
+    for at, (operator, (same, other)) in enumerate(zip(operators, reading.quotes, strict=True)):
+        quote = other if operator in REFUTING_OPERATORS else same
         end = begins[at + 1] if at + 1 < len(begins) else len(claim)
         is_open = operator is NatOp.INDEPENDENCE
         if is_open and steps and steps[-1].operator is NatOp.INDEPENDENCE:

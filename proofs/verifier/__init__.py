@@ -73,11 +73,11 @@ class Reading:
     # values that decided the claim in place of the network
     comparisons: tuple[Comparison, ...] = ()
     # of a natural-logic reader, whose `labels` follow from its operators: begin and end of each
-    # span of the claim, log-probabilities of its operators, (spans, 6), and its quotation, without
-    # which it is independent
+    # span of the claim, log-probabilities of its operators, (spans, 6), and its quotations: what
+    # says the same, and what excludes it
     spans: tuple[tuple[int, int], ...] = ()
     operators: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))
-    quotes: tuple[Quotation | None, ...] = ()
+    quotes: tuple[tuple[Quotation | None, Quotation | None], ...] = ()
 
 
 def certain_of(label: str, certainty: float) -> np.ndarray:

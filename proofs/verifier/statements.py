@@ -107,9 +107,8 @@ class Clause:
     tail: tuple[str, ...] = ()  # the words and punctuation after the last item
 
 
-@lru_cache(maxsize=4096)
-def read_clause(text: str) -> Clause:
-    """Return a text as one clause."""
+def _tokens(text: str) -> tuple[list[tuple[int, int]], list[str], list[str]]:
+    """Return the places of tokens, the tokens as written, and as normalised words."""
     spans, tokens, words = [], [], []
     for match in _TOKEN.finditer(text):
         token = match[0]
@@ -118,6 +117,23 @@ def read_clause(text: str) -> Clause:
             spans.append(match.span())
             tokens.append(token)
             words.append(part)
+    return spans, tokens, words
+
+
+@lru_cache(maxsize=4096)
+def located_values(text: str) -> list[tuple[int, int, Value]]:
+    """Return the values of a text, each with its characters ``[begin, end)``."""
+    spans, tokens, words = _tokens(text)
+    return [
+        (spans[value.start][0], spans[value.end - 1][1], value)
+        for value in find_values(words, tokens)
+    ]
+
+
+@lru_cache(maxsize=4096)
+def read_clause(text: str) -> Clause:
+    """Return a text as one clause."""
+    spans, tokens, words = _tokens(text)
     values = {value.start: value for value in find_values(words, tokens)}
     items: list[Item] = []
     before: list[str] = []

@@ -9,6 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
+from proofs.logic.words import Quotation
 from proofs.verifier import (
     LABELS,
     NEUTRAL,
@@ -107,8 +108,8 @@ class WindowReader(ABC, Generic[Item, Scores]):
         best, item = self._fitting(claim, evidence, ranked, set(unread))
         whole = self._run(claim, [evidence[number] for number in best], item, scale)
         sentences[best] = whole.sentences
-        quotes = [q and replace(q, sentence_id=int(best[q.sentence_id])) for q in whole.quotes]
-        return replace(whole, sentences=sentences, unread=tuple(unread), quotes=tuple(quotes))
+        quotes = tuple((_moved(same, best), _moved(other, best)) for same, other in whole.quotes)
+        return replace(whole, sentences=sentences, unread=tuple(unread), quotes=quotes)
 
     def _fitting(
         self, claim: str, evidence: list[Sentence], ranked: np.ndarray, cut: set[int]
@@ -120,6 +121,10 @@ class WindowReader(ABC, Generic[Item, Scores]):
             if {int(best[number]) for number in item.unread} <= cut:
                 break
         return best, item
+
+
+def _moved(quote: Quotation | None, numbers: np.ndarray) -> Quotation | None:
+    return quote and replace(quote, sentence_id=int(numbers[quote.sentence_id]))
 
 
 def sentence_probabilities(logits: np.ndarray, count: int, scale: Scale) -> np.ndarray:

@@ -210,26 +210,6 @@ def test_every_judgement_agrees_with_itself(claim, texts, stop_at, seed, words):
         assert not judgement.sufficient
 
 
-def test_an_unknown_word_beside_a_contradiction_does_not_hide_it():
-    """Spans that the evidence leaves open belong to the step that it refutes."""
-    claim = "Ada Quill, who loved chess, was born in Rome in 1873."
-    texts = [("Ada Quill", "Ada Quill was born in Oslo in 1873.")]
-    denied = [(0.1, 0.1, 0.8) if word == "Rome" else (0.8, 0.1, 0.1) for word in claim.split()]
-
-    class Denying(RandomVerifier):
-        def _read(self, claim, evidence):
-            row = np.array([0.05, 0.05, 0.9])
-            return Reading(row, row[None], np.array(denied), tuple(word_spans(claim)))
-
-    (judgement,) = VerifierJudge(Denying(0, words=True)).judge([claim], [texts])
-    assert judgement.proof is not None
-    assert [(s.claim, s.evidence, s.operator) for s in judgement.proof.steps] == [
-        ("Ada Quill,", "Ada Quill", NatOp.EQUIVALENCE),
-        ("who loved chess, was born in Rome", "in Oslo", NatOp.ALTERNATION),
-        ("in 1873.", "in 1873", NatOp.EQUIVALENCE),
-    ]
-
-
 HOSTILE_CLAIM = "The lighthouse at Port Merrow was built by an Irish engineer born in 1873."
 BORN_ENGINEER = ("Ada Quill", "Ada Quill (born 1873 in Cork) was an Irish engineer.")
 

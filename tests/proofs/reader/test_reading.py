@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from proofs.judges.reader_proof import reader_proof
 from proofs.judges.verifier_judge import VerifierJudge
 from proofs.logic import OPERATORS, NatOp
+from proofs.reader.automaton import verdict_shares
 from proofs.reader.inputs import ReaderEncoder
 from proofs.reader.model import new_reader
 from proofs.reader.reading import ProofReader, ReaderScores
@@ -100,7 +101,7 @@ def test_the_most_probable_words_are_quoted(encoder):
         return given
 
     (reading,) = ProofReader(backend, encoder).read([CLAIM], [EVIDENCE])
-    for quote in reading.quotes:
+    for quote, _ in reading.quotes:
         assert (quote.title, quote.sentence_id, quote.in_title) == ("Rome", 1, False)
         assert EVIDENCE[1][1][quote.start : quote.end].rstrip(".") == "lies on the Tiber"
 
@@ -130,17 +131,17 @@ def test_long_evidence_is_quoted_by_its_own_numbers(encoder):
 
 def test_what_cannot_be_quoted_is_independent(encoder):
     (reading,) = ProofReader(random_scores(1), encoder).read([CLAIM], [[("", "of the")]])
-    assert reading.quotes == (None,) * len(reading.spans)
-    np.testing.assert_allclose(reading.labels, [0, 1, 0])
+    assert reading.quotes == ((None, None),) * len(reading.spans)
+    np.testing.assert_allclose(reading.labels, [0, 1, 0], atol=1e-6)
 
 
-def test_a_calibration_is_of_the_operators(encoder):
+def test_a_calibration_is_of_the_verdict(encoder):
     def labels(scale):
         calibration = Calibration(documents=scale)
         return ProofReader(random_scores(2), encoder, calibration).read([CLAIM], [EVIDENCE])[0]
 
-    assert labels(Scale(neutral=20.0)).labels[1] == pytest.approx(1)
     open_shares = [labels(Scale(neutral=value)).labels[1] for value in (-4, -2, 0, 2, 4)]
     assert open_shares == sorted(open_shares)
-    flat = np.exp(labels(Scale(temperature=90.0)).operators)
-    np.testing.assert_allclose(flat, 1 / len(OPERATORS), atol=0.05)
+    np.testing.assert_allclose(labels(Scale(temperature=99.0)).labels, 1 / 3, atol=0.05)
+    whole = labels(Scale())
+    np.testing.assert_allclose(whole.labels, verdict_shares(whole.operators))
