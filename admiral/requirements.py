@@ -19,10 +19,12 @@ from admiral.errors import AdmiralError
 DISTRIBUTION = "admiral-retrieval"
 #: Name of the encoder of passages of libraries.
 MINILM = "all-MiniLM-L6-v2"
-# Names of the bundled models, sentence encoder, verifier and knowledge base.
+# Names of the bundled models, sentence encoder, verifiers and knowledge base.
 MODELS = ("mini",)
 ENCODER = "mini-encoder"
-VERIFIER = "mini-verifier"
+READER = "reader"
+FAST_VERIFIER = "mini-verifier"
+VERIFIERS = (READER, FAST_VERIFIER)
 DEMO = "demo"
 
 
@@ -110,7 +112,7 @@ def minilm_directory() -> Path:
 
 def is_bundled(name: str) -> bool:
     """Return whether a name is that of a bundled model, encoder, verifier or knowledge base."""
-    return name in (*MODELS, ENCODER, VERIFIER, DEMO)
+    return name in (*MODELS, ENCODER, *VERIFIERS, DEMO)
 
 
 def bundled_directory(name: str) -> Path:
@@ -119,8 +121,8 @@ def bundled_directory(name: str) -> Path:
 
 
 def verifier_directory(name: str) -> Path:
-    """Return the directory of a verifier, the bundled one or another."""
-    return bundled_directory(name) if name == VERIFIER else Path(name)
+    """Return the directory of a verifier, a bundled one or another."""
+    return bundled_directory(name) if name in VERIFIERS else Path(name)
 
 
 def encoder_directory(name: str) -> Path:

@@ -25,7 +25,7 @@ from admiral.evaluation.citation_evaluation import (
     auroc_interval,
     precision_at_recall,
 )
-from admiral.requirements import VERIFIER
+from admiral.requirements import FAST_VERIFIER
 from training.citations import (
     FEATURES,
     FOLDS,
@@ -111,7 +111,7 @@ def main(wice: Path, tokens: tuple[Path, ...], classifier: str, precision: str) 
         features["mixed with cross-encoder"] = [*FEATURES, "cross-encoder"]
     for left_out in FEATURES:
         features[f"mixed without {left_out}"] = [name for name in FEATURES if name != left_out]
-    config = CitationConfig().changed(precision=precision, classifier=classifier or VERIFIER)
+    config = CitationConfig().changed(precision=precision, classifier=classifier or FAST_VERIFIER)
     factory = VerifierFactory(config, stems)
     pairs = [(each.claim, each.source) for each in citations]
     rows = extract_features(

@@ -3,9 +3,10 @@
 Run as ``python -m training build_proofs --kb KB --source hover:FILE OUT.jsonl``. The samples are
 those of the task `prove`; concatenate them with others for training joint.
 
-The proofs are those of the judge `verifier`; give it a natural-logic reader. Examples whose label it does not predict are left out: their
-labels are often wrong, or their words do not show them. What a proof of the complete evidence
-quotes from the document that is then withheld is what the rest lacks, whatever the verifier says.
+The proofs are those of a natural-logic reader. Examples whose label it does not predict are left
+out: their labels are often wrong, or their words do not show them. What a proof of the complete
+evidence quotes from the document that is then withheld is what the rest lacks, whatever the
+verifier says.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import click
 from admiral.gold import Label
 from admiral.kb import KnowledgeBase, locate
 from admiral.models.verifiers import open_named_verifier
+from admiral.requirements import READER
 from proofs import NatOp, Proof, ProofStep, Verdict
 from proofs.judges.judgement import Evidence
 from proofs.judges.verifier_judge import VerifierJudge
@@ -92,7 +94,7 @@ def without_quotations(complete: ProveSample, evidence: Evidence) -> Proof | Non
 class ProofOptions(DocumentOptions, ClaimOptions):
     """Options of this program."""
 
-    verifier: Annotated[str, "DIR"] = "mini-verifier"
+    verifier: Annotated[str, "DIR"] = READER
     """Verifier that confirms proofs."""
     limit: Positive = 2000
     """Maximum number of claims of each source."""

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from admiral.config import RunSettings, Weight
-from admiral.requirements import VERIFIER
+from admiral.requirements import FAST_VERIFIER
 from admiral.settings import Count, CountOrNone, FileName, Probability
 
 Score = Annotated[float, Field(ge=-1_000_000, le=1_000_000)]
@@ -31,7 +31,7 @@ class CitationConfig(RunSettings):
     - `late`: all-MiniLM-L6-v2, token by token
     - `cross-encoder`: the model in `classifier`, which reads the sentences of a passage
     """
-    classifier: FileName = VERIFIER
+    classifier: FileName = FAST_VERIFIER
     """Model that `mixed` reads the best sentences of a source with, and that of the verifier
     `cross-encoder`: `mini-verifier`, the bundled one, the directory of another one or of any
     Hugging Face sequence classifier of claims and evidence, or `module:Class`, your own."""

@@ -135,7 +135,7 @@ def open_named_verifier(
 ) -> Verifier:
     """Open a verifier by name, with exact reasoning beside a model in a directory.
 
-    `name`: ``mini-verifier``, or a name that `admiral.models.verifiers.open_verifier` knows.
+    `name`: that of a bundled one, or one that `admiral.models.verifiers.open_verifier` knows.
     `where`: the setting or option that names it, for errors. `device`, `threads`, `chat`: as for
     `open_verifier`. Raises AdmiralError if it cannot be read; the message names the setting, the
     file and the remedy.
@@ -146,9 +146,7 @@ def open_named_verifier(
     except VerifierError as error:
         raise AdmiralError(f"{where}: {error}") from error
     reported = ReportingVerifier(verifier, where)
-    # What a reader says follows from its proof alone.
-    is_model = directory.is_dir() and not (directory / _READER).is_file()
-    return ExactVerifier(reported) if is_model else reported
+    return ExactVerifier(reported) if directory.is_dir() else reported
 
 
 class ReportingVerifier:

@@ -1,7 +1,8 @@
 """The proof of a natural-logic reader: the most probable operators that end in the verdict.
 
-Each span of the claim is a step, and successive independent spans are one. The verdict is the state
-that the operators lead to, so a proof cannot differ from its verdict.
+Each span of the claim is a step, but successive independent spans are one, and a span without
+content that is said, such as "who", belongs to the next one. The verdict is the state that the
+operators lead to, so a proof cannot differ from its verdict.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 
 from proofs.logic import REFUTING_OPERATORS, NatOp, Verdict
 from proofs.logic.proof import Proof, ProofStep
+from proofs.logic.words import split_words
 from proofs.reader.automaton import best_path
 from proofs.verifier import Reading, Sentence
 
@@ -19,22 +21,27 @@ def reader_proof(
 ) -> Proof:
     """Return the most probable proof of a verdict, by a reading with operators."""
     operators = best_path(reading.operators.tolist(), verdict)
-    begins = [begin for begin, _ in reading.spans]
     steps: list[ProofStep] = []
-    independent_from = 0
+    begin = open_from = 0
     for at, (operator, (same, other)) in enumerate(zip(operators, reading.quotes, strict=True)):
-        quote = other if operator in REFUTING_OPERATORS else same
-        end = begins[at + 1] if at + 1 < len(begins) else len(claim)
+        is_last = at + 1 == len(operators)
+        end = len(claim) if is_last else reading.spans[at + 1][0]
+        span = claim[begin:end].strip()
         is_open = operator is NatOp.INDEPENDENCE
         if is_open and steps and steps[-1].operator is NatOp.INDEPENDENCE:
-            steps[-1] = ProofStep(claim[independent_from:end].strip(), "", operator)
+            steps[-1] = ProofStep(claim[open_from:end].strip(), "", operator)
+        elif is_open:
+            open_from = begin
+            steps.append(ProofStep(span, "", operator))
+        elif operator is NatOp.EQUIVALENCE and not is_last and not _has_content(span):
             continue
-        begin = begins[at] if at else 0
-        if is_open or quote is None:
-            independent_from = begin
-            steps.append(ProofStep(claim[begin:end].strip(), "", NatOp.INDEPENDENCE))
-            continue
-        title, sentence = evidence[quote.sentence_id]
-        words = (title if quote.in_title else sentence)[quote.start : quote.end]
-        steps.append(ProofStep(claim[begin:end].strip(), words, operator).quoted_at(quote))
+        elif quote := other if operator in REFUTING_OPERATORS else same:
+            title, sentence = evidence[quote.sentence_id]
+            words = (title if quote.in_title else sentence)[quote.start : quote.end]
+            steps.append(ProofStep(span, words, operator).quoted_at(quote))
+        begin = end
     return Proof(tuple(steps))
+
+
+def _has_content(span: str) -> bool:
+    return any(word.is_content for word in split_words(span))

@@ -48,6 +48,8 @@ class ReaderScores:
 class ProofReader(WindowReader[ReaderInput, ReaderScores]):
     """Reads claims with their evidence, span by span."""
 
+    max_sentences = 12
+
     def _reading(
         self,
         claim: str,

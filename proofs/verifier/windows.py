@@ -21,8 +21,6 @@ from proofs.verifier import (
     nothing_known,
 )
 
-MAX_SENTENCES = 6
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowInput:
@@ -55,10 +53,12 @@ class Encoder(Protocol[Encoded]):
 
 
 class WindowReader(ABC, Generic[Item, Scores]):
-    """Reads evidence of any length, with a model that reads `MAX_SENTENCES` at most at once.
+    """Reads evidence of any length, with a model that reads `max_sentences` at most at once.
 
     `backend`: runs the model. Inputs run one by one, so that a reading does not depend on others.
     """
+
+    max_sentences = 6
 
     def __init__(
         self,
@@ -89,14 +89,14 @@ class WindowReader(ABC, Generic[Item, Scores]):
         if not evidence or not claim.strip():
             return nothing_known(len(evidence))
         scale = self.calibration.of(evidence)
-        item = self._encode(claim, evidence[:MAX_SENTENCES])
+        item = self._encode(claim, evidence[: self.max_sentences])
         if len(item.markers) == len(evidence) and not item.unread:
             return self._run(claim, evidence, item, scale)
         sentences = np.zeros((len(evidence), len(LABELS)))
         unread: list[int] = []
         begin = 0
         while begin < len(evidence):
-            window = evidence[begin : begin + MAX_SENTENCES]
+            window = evidence[begin : begin + self.max_sentences]
             item = self._encode(claim, window)
             part = self._run(claim, window, item, scale)
             # What a window cuts is read at the beginning of the next one, where there is most room.
@@ -104,7 +104,7 @@ class WindowReader(ABC, Generic[Item, Scores]):
             sentences[begin : begin + size] = part.sentences[:size]
             unread += [begin] if 0 in item.unread else []
             begin += size
-        ranked = np.argsort(sentences[:, NEUTRAL], kind="stable")[:MAX_SENTENCES]
+        ranked = np.argsort(sentences[:, NEUTRAL], kind="stable")[: self.max_sentences]
         best, item = self._fitting(claim, evidence, ranked, set(unread))
         whole = self._run(claim, [evidence[number] for number in best], item, scale)
         sentences[best] = whole.sentences

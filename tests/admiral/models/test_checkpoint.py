@@ -27,7 +27,7 @@ from admiral.models.checkpoint import (
     verify_checkpoint,
     write_sums,
 )
-from admiral.requirements import ENCODER, MODELS, VERIFIER, bundled_directory
+from admiral.requirements import ENCODER, MODELS, VERIFIERS, bundled_directory
 from tests.training.tiny import write_hub_directory, write_t5_directory
 from tests.trie.helpers import KINDS
 
@@ -129,7 +129,7 @@ def test_the_bundled_checkpoint_has_no_problems():
     assert "mini: sound\n" in result.stderr
 
 
-@pytest.mark.parametrize("name", [*MODELS, ENCODER, VERIFIER])
+@pytest.mark.parametrize("name", [*MODELS, ENCODER, *VERIFIERS])
 def test_the_checksums_of_bundled_weights_are_theirs(name):
     subprocess.run(
         ["sha256sum", "--check", "--quiet", SUMS], cwd=bundled_directory(name), check=True

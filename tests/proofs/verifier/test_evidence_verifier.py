@@ -31,7 +31,7 @@ from proofs.verifier.evidence_verifier import (
     EvidenceEncoder,
     EvidenceVerifier,
 )
-from proofs.verifier.windows import MAX_SENTENCES
+from proofs.verifier.windows import WindowReader
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 CLAIM = "Rome is a city."
@@ -111,7 +111,7 @@ def test_of_long_evidence_the_best_sentences_are_read_together(loaded):
     assert read == [5, 6, 7, 8, 9, 4]
     assert reading.sentences.shape == (len(lengths), 3)
     assert np.argsort(reading.sentences[:, 0])[-1] == lengths.index(9)
-    assert len(backend.inputs[-1].markers) == MAX_SENTENCES
+    assert len(backend.inputs[-1].markers) == WindowReader.max_sentences
 
 
 def test_what_is_not_read_is_said(loaded):
