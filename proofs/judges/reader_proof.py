@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proofs.logic import REFUTING_OPERATORS, NatOp, Verdict
+from proofs.logic import REFUTING_OPERATORS, NatOp, Verdict, transition
 from proofs.logic.proof import Proof, ProofStep
-from proofs.logic.words import split_words
+from proofs.logic.words import Quotation, split_words, stems
 from proofs.reader.automaton import best_path
 from proofs.verifier import Reading, Sentence
 
@@ -23,25 +23,37 @@ def reader_proof(
     operators = best_path(reading.operators.tolist(), verdict)
     steps: list[ProofStep] = []
     begin = open_from = 0
+    state = Verdict.SUPPORTS
     for at, (operator, (same, other)) in enumerate(zip(operators, reading.quotes, strict=True)):
         is_last = at + 1 == len(operators)
         end = len(claim) if is_last else reading.spans[at + 1][0]
         span = claim[begin:end].strip()
+        quote = other if operator in REFUTING_OPERATORS else same
+        words = _quoted(evidence, quote)
+        if operator is NatOp.REVERSE and state is not Verdict.REFUTES:
+            # What says less says nothing if it has no word of the span. The state is the same.
+            operator = operator if _stems(span) & _stems(words) else NatOp.INDEPENDENCE
+        state = transition(state, operator)
         is_open = operator is NatOp.INDEPENDENCE
         if is_open and steps and steps[-1].operator is NatOp.INDEPENDENCE:
             steps[-1] = ProofStep(claim[open_from:end].strip(), "", operator)
         elif is_open:
             open_from = begin
             steps.append(ProofStep(span, "", operator))
-        elif operator is NatOp.EQUIVALENCE and not is_last and not _has_content(span):
+        elif operator is NatOp.EQUIVALENCE and not is_last and not _stems(span):
             continue
-        elif quote := other if operator in REFUTING_OPERATORS else same:
-            title, sentence = evidence[quote.sentence_id]
-            words = (title if quote.in_title else sentence)[quote.start : quote.end]
+        elif quote is not None:
             steps.append(ProofStep(span, words, operator).quoted_at(quote))
         begin = end
     return Proof(tuple(steps))
 
 
-def _has_content(span: str) -> bool:
-    return any(word.is_content for word in split_words(span))
+def _quoted(evidence: Sequence[Sentence], quote: Quotation | None) -> str:
+    if quote is None:
+        return ""
+    title, sentence = evidence[quote.sentence_id]
+    return (title if quote.in_title else sentence)[quote.start : quote.end]
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(s for word in split_words(text) if word.is_content for s in stems(word.norm))

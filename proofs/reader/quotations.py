@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from proofs.logic.proof import QuotableText
-from proofs.logic.words import Quotation, Word, split_words
+from proofs.logic.words import Quotation, Word, split_words, stems
 from proofs.reader.inputs import ReaderInput
 from proofs.verifier import Sentence
 from proofs.verifier.stated_values import Value, decide
 from proofs.verifier.statements import located_values
 
 # Added to the log-probability of a quotation that has all content words of its span.
-_SHARED = 6.0
+_SHARED = 10.0
 # Added to that of one that has the value of its span.
 _AGREES = 6.0
 _FORBIDDEN = -1e4
@@ -43,7 +43,8 @@ class Places:
     def of(cls, claim: str, window: Sequence[Sentence], item: ReaderInput) -> Places:
         """Return the titles' and sentences' runs of words that may be quotations."""
         spans = [claim[begin:end] for begin, end in item.places]
-        contents = [_content(split_words(span)) for span in spans]
+        words_of = [[word for word in split_words(span) if word.is_content] for span in spans]
+        contents = [_stems(words) for words in words_of]
         values = [located_values(span) for span in spans]
         quotations: list[Quotation] = []
         rows: list[tuple[int, int, int]] = []
@@ -74,19 +75,19 @@ class Places:
                     and inside.isdisjoint((words[at].start, words[last].end))
                 ]
                 rows += [(number, starts[at], stops[last]) for at, last in found]
-                own = [
+                placed = [
                     Quotation(title, number, words[at].start, words[last].end, in_title)
                     for at, last in found
                 ]
-                quotations += own
-                said = [_content([word]) for word in words]
+                quotations += placed
+                said = [_stems([word]) for word in words]
                 hits = np.array([[bool(content & one) for one in said] for content in contents])
                 before = np.cumsum(np.pad(hits.reshape(len(spans), -1), ((0, 0), (1, 0))), 1)
                 runs = np.array(found, dtype=int).reshape(-1, 2)
-                sizes = np.array([[max(len(content), 1)] for content in contents])
+                sizes = np.array([[max(len(own), 1)] for own in words_of])
                 counts = before[:, runs[:, 1] + 1] - before[:, runs[:, 0]]
                 shared.append(np.minimum(counts / sizes, 1.0))
-                same, other = _compared(values, stated, own)
+                same, other = _compared(values, stated, placed)
                 agrees.append(same)
                 differs.append(other & ~same)
         sentences, first, last = np.array(rows, dtype=int).reshape(-1, 3).T
@@ -155,8 +156,8 @@ def _compared(
     return same, other
 
 
-def _content(words: Iterable[Word]) -> frozenset[str]:
-    return frozenset(word.norm for word in words if word.is_content)
+def _stems(words: Iterable[Word]) -> frozenset[str]:
+    return frozenset(stem for word in words if word.is_content for stem in stems(word.norm))
 
 
 def _log_shares(scores: np.ndarray) -> np.ndarray:
