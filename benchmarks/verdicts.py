@@ -2,11 +2,12 @@
 
 Run as ``python -m benchmarks.verdicts --data DATA --kb KB --verifier DIR``. The sets are:
 
-- ``contrast`` and ``own``: pairs of a true and a false claim on the same evidence; ``own`` are
+- ``contrast``, ``verdict-kinds`` and ``own``: pairs of a true and a false claim on the same evidence; ``own`` are
   about the bundled documents and some that were written for it, with distractors in the evidence.
   Of pairs the table also has the share with both claims right;
 - ``fever``, ``hover``, ``feverous``, ``fool-me-twice``: claims with their gold sentences;
-- ``vitaminc``: claims with one sentence that supports, refutes or says nothing;
+- ``vitaminc``, ``paws``, ``tabfact``: pairs of texts; ``cg2c-doc``: claims with a document and one
+  that lacks what they say;
 - ``wice``: claims of Wikipedia with all sentences of the page that they cite, where ``area`` is
   that of supported claims over partly supported and unsupported ones.
 
@@ -94,6 +95,7 @@ def items(name: str, data: Path, corpus: Corpus) -> Iterator[Item]:
     """Yield the items of a set."""
     readers: dict[str, Callable[[], Iterator[Item]]] = {
         "contrast": lambda: _pairs(data / "contrast/pairs.dev.jsonl"),
+        "verdict-kinds": lambda: _pairs(data / "verdict-kinds/pairs.dev.jsonl"),
         "own": lambda: _pairs(_OWN),
         # The knowledge base numbers the sentences of these pages otherwise.
         "fever": lambda: _inference(data / "nli/fever.dev.jsonl.gz"),
@@ -106,12 +108,18 @@ def items(name: str, data: Path, corpus: Corpus) -> Iterator[Item]:
             f"fool-me-twice:{data}/fool-me-twice/claims.dev.jsonl", corpus
         ),
         "vitaminc": lambda: _inference(data / "nli2/vitaminc.dev.jsonl.gz"),
+        "paws": lambda: _inference(data / "nli2/paws.dev.jsonl.gz"),
+        "tabfact": lambda: _inference(data / "nli2/tabfact.dev.jsonl.gz"),
+        "cg2c-doc": lambda: _inference(data / "nli3/cg2c-doc.dev.jsonl.gz"),
         "wice": lambda: _wice(data / "wice/claims.dev.jsonl"),
     }
     return readers[name]()
 
 
-SETS = ("contrast", "own", "fever", "hover", "feverous", "fool-me-twice", "vitaminc", "wice")
+SETS = (
+    *("contrast", "verdict-kinds", "own", "fever", "hover", "feverous", "fool-me-twice"),
+    *("vitaminc", "paws", "tabfact", "cg2c-doc", "wice"),
+)
 
 
 def decisions(

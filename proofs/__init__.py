@@ -1,9 +1,9 @@
 """Natural logic: operators, proofs, lexicons, drafts, constrained generation and judges.
 
 A claim's proof and verdict, in reading order: `proofs.judges.verifier_judge` judges, after
-`proofs.verifier.evidence_verifier` has read the evidence and `proofs.verifier.exact_comparison` has
-compared what words decide; `proofs.judges.judgement` decides; `proofs.judges.span_sources` finds
-what each span is quoted from; `proofs.logic.proof` is the proof, made of `proofs.logic`.
+`proofs.reader` has read the evidence and `proofs.verifier.exact_comparison` has compared what words
+decide; `proofs.judges.judgement` decides; `proofs.judges.reader_proof` shows why, with
+`proofs.logic.proof`.
 
 What decodes (`ProofGenerator`, `ProofGrammar`, `target_ids`) or encodes (`ClassifierJudge`) needs
 torch and is imported on first use, so that records of proofs can be read without it.

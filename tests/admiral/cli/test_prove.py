@@ -150,7 +150,10 @@ def test_without_a_proof_there_is_no_verdict(admiral):
         ([CLAIM, "--evidence", "a", "--evidence", " "], "error: --evidence number 2: is empty"),
         ([CLAIM, "--judge", "judy"], "should be 'verifier', 'lexical', 'generated', "),
         ([CLAIM, "--proof", "/no/such/proof"], "the proof cannot be read: No such file"),
-        ([CLAIM, "--set", "antonyms=/no/such"], "'antonyms': /no/such: cannot be read: No such"),
+        (
+            [CLAIM, "--judge", "lexical", "--set", "antonyms=/no/such"],
+            "'antonyms': /no/such: cannot be read: No such",
+        ),
         ([CLAIM, "--html", "."], "is not a regular file. Name a file"),
         ([CLAIM, "--html", "/no/such/place.html"], "cannot be written: No such file"),
     ],

@@ -73,7 +73,7 @@ def test_the_emmy_claim_is_refuted_by_a_proof_that_quotes_its_evidence(emmy):
     assert len(emmy["hops"]) >= 2
     assert "Seth Meyers" in [sentence["title"] for sentence in emmy["evidence"]]
     proof = emmy["hops"][-1]["proof"]
-    assert {"|"} < {step["operator"] for step in proof} <= {"=", "<", "|"}
+    assert {"|", "!"} & {step["operator"] for step in proof}
     texts = [part for s in emmy["evidence"] for part in (s["title"], s["text"])]
     assert all(any(step["evidence"] in text for text in texts) for step in proof)
     assert all(step["evidence"] for step in proof)
