@@ -42,7 +42,7 @@ setup(
         ],
         "trie": ["py.typed"],
         "proofs": ["py.typed"],
-        "training": ["py.typed", "data/*.yaml", "run_all.sh"],
+        "training": ["py.typed", "data/*.yaml", "synthesis/*.yaml", "run_all.sh"],
     },
     zip_safe=False,
     entry_points={"console_scripts": ["admiral = admiral.cli.main:run"]},

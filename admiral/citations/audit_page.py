@@ -27,23 +27,13 @@ from admiral.sources import Passage, Source
 from admiral.storage.atomic_files import write_atomically
 from proofs.logic.wording import escaped, escaped_text
 
-STYLE = page_file("audit.css")
-
-SCRIPT = page_file("audit.js")
-
-
+STYLE, SCRIPT = page_file("audit.css"), page_file("audit.js")
 _DECISIONS = {
     "replace": ("bad", "to replace"),
     "flag": ("bad", "to check"),
     "add": ("mid", "to add a source to"),
     "keep": ("good", "to keep"),
     "not_checked": ("mid", "not checked"),
-}
-_FINDINGS = {
-    "supported": "supports it",
-    "partly": "supports it in part, or not surely",
-    "contradicted": "denies it",
-    "not_found": "was not found to say it",
 }
 _LINKED = re.compile(r"https?://[^\s\"'<>\\\x00-\x20\x7f\ud800-\udfff]+", re.IGNORECASE)
 #: Returns a source by its URL, or None if it is not known.
@@ -175,7 +165,7 @@ def _piece(text: str) -> str:
 _TEMPLATE = page_template(
     "audit.html",
     {
-        **{"decisions": _DECISIONS, "findings": _FINDINGS, "unread": UNREAD},
+        **{"decisions": _DECISIONS, "unread": UNREAD},
         **{"script": SCRIPT, "most_suggestions": _MAX_SUGGESTIONS, "anchor": anchor},
         **{"summary": summary, "tone": tone, "no_suggestion": no_suggestion},
         **{"covered_claim": covered_claim, "label": _label},

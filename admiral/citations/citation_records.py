@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, ValidationInfo
 
 from admiral.sources import Passage
+from proofs.judges.judgement import LEAST_SURE, leaning_words
 
 #: What became of a citation. Everything but `scored` means that the source was not checked, which
 #: says nothing about whether it supports the claim.
@@ -147,6 +148,18 @@ class ScoredSource:
         """Whether it was found to support the claim."""
         return self.finding == "supported"
 
+    @property
+    def leaning(self) -> bool:
+        """Whether it supports the claim less probably than a verdict without doubt."""
+        return self.supports and self.probability is not None and self.probability < LEAST_SURE
+
+    @property
+    def words(self) -> str:
+        """The finding in words; empty without one."""
+        if self.leaning and self.probability is not None:
+            return leaning_words("supported", self.probability)
+        return (self.finding or "").replace("_", " ")
+
 
 @dataclass(frozen=True, slots=True)
 class RankedSource:
@@ -209,10 +222,7 @@ class CitationVerdict:
 def best_source(
     existing: Iterable[ScoredSource], together: ScoredSource | None
 ) -> ScoredSource | None:
-    """Return the source with the highest score, or all as one if that is higher; None without one.
-
-    `together`: all sources as one; None unless there are several.
-    """
+    """Return the source, or all of them as one, with the highest score; None if none was read."""
     read = [one for one in (*existing, together) if one is not None and one.score is not None]
     return max(read, key=lambda one: one.score or 0.0, default=None)
 
@@ -220,10 +230,7 @@ def best_source(
 def joint_finding(
     existing: Sequence[ScoredSource], together: ScoredSource | None
 ) -> Finding | None:
-    """Return the finding on the sources of a claim; None if none was read.
-
-    A source that contradicts the claim outweighs the others. `together`: see `best_source`.
-    """
+    """Return the finding on the sources of a claim, of which a denial outweighs the others."""
     if any(one.finding == "contradicted" for one in existing):
         return "contradicted"
     best = best_source(existing, together)

@@ -134,9 +134,9 @@ def tone(verdict: CitationVerdict) -> Tone:
     """Return how much a verdict asks of an editor."""
     if verdict.flagged:
         return "bad"
-    if verdict.decision == "keep" and not (verdict.missing or verdict.supported_beside):
-        return "good"
-    return "mid"
+    leans = verdict.best is not None and verdict.best.leaning
+    in_doubt = leans or verdict.missing or verdict.supported_beside
+    return "good" if verdict.decision == "keep" and not in_doubt else "mid"
 
 
 def summary(verdict: CitationVerdict) -> str:
@@ -150,7 +150,7 @@ def summary(verdict: CitationVerdict) -> str:
     if verdict.decision == "keep":
         return f"Keep: {_kept(verdict)}"
     if verdict.decision == "replace":
-        return f"Replace: {_fault(verdict)}, and another source supports it"
+        return f"Replace: {_fault(verdict)}, and a better source was found"
     return f"Check: {_fault(verdict)}"
 
 
@@ -162,6 +162,8 @@ def _kept(verdict: CitationVerdict) -> str:
     if verdict.supported_beside:
         names = ", ".join(f"[{name}]" for name in verdict.supported_beside)
         return f"it was found in another reference of the sentence, {names}"
+    if verdict.best is not None and verdict.best.leaning:
+        return verdict.best.words
     if verdict.finding == "supported":
         return f"the {_sources(verdict)} support{'s' * (len(verdict.existing) < 2)} it"
     if verdict.missing:

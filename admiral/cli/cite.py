@@ -59,7 +59,7 @@ def verdict_text(verdict: CitationVerdict) -> str:
 
 def score_facts(scored: ScoredSource) -> list[str]:
     """Return a description of a score."""
-    facts = [] if scored.finding is None else [scored.finding.replace("_", " ")]
+    facts = [scored.words] if scored.words else []
     facts.append(f"score {scored.score:.2f}")
     if scored.probability is not None:
         facts.append(f"probability of support {scored.probability:.2f}")

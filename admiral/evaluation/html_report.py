@@ -176,13 +176,11 @@ class ReportCase:
 
     @property
     def verdict(self) -> str:
-        """The verdict of the run; empty without one."""
-        if self.trace is None or self.trace.verdict is None:
+        """The verdict of the run in words; empty if it has no hops."""
+        if self.trace is None or not self.trace.hops:
             return ""
-        probability = prediction_of(self.trace).probability
-        if probability is None:
-            return f"the proof's verdict {self.trace.verdict.value}"
-        return f"verdict {self.trace.verdict.value} ({probability:.2f})"
+        verdict = self.trace.scored_verdict
+        return "no verdict" if verdict is None else f"verdict: {verdict.words}"
 
 
 class _Status(NamedTuple):

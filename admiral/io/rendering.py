@@ -17,8 +17,9 @@ from markupsafe import Markup
 
 from admiral.io.sentence_splitter import split_sentences
 from admiral.records import Document, RetrievalResult, ScoredTitle, Sentence, json_of
-from proofs import Judgement, Proof, Verdict
-from proofs.judges.judgement import Conflict, form_warning
+from proofs import Judgement, Proof
+from proofs.judges.claim_form import form_warning
+from proofs.judges.judgement import Conflict, ScoredVerdict
 from proofs.logic.wording import escaped
 
 STOPPED = {
@@ -34,7 +35,7 @@ _JOINERS = "\u200c\u200d"  # format characters in the spelling of Persian, Hindi
 def claim_notes(text: str) -> tuple[str, ...]:
     """Return what a reader should know of a text that is given as a claim; mostly nothing.
 
-    A question, an opinion or a name has no verdict. Several sentences have one verdict together.
+    A text that states nothing has no verdict. Several sentences have one verdict together.
     """
     if warning := form_warning(text):
         return (warning,)
@@ -65,9 +66,6 @@ def _is_unsafe(char: str) -> bool:
     return category in ("Cc", "Cs") or (category == "Cf" and char not in _JOINERS)
 
 
-_LEANINGS = {Verdict.SUPPORTS: "supported", Verdict.REFUTES: "refuted"}
-
-
 def sufficiency_statement(judgement: Judgement, yet: str = "") -> str:
     """Return the sentence that says whether evidence is sufficient, and how probably.
 
@@ -84,7 +82,7 @@ def sufficiency_statement(judgement: Judgement, yet: str = "") -> str:
     elif share < needed:
         note = f" (probability that it is: {_below(share, needed)}; needed: {needed:.2f})"
     else:
-        note = " (no other verdict is as probable as NOT ENOUGH INFO)"
+        note = " (no other verdict is as probable)"
     return f"The evidence is not {yet}sufficient{note}."
 
 
@@ -93,25 +91,26 @@ def _below(share: float, limit: float) -> str:
     return next((text for text in shown if float(text) < limit), f"{share}")
 
 
-def verdict_statement(judgement: Judgement, label: str) -> str:
-    """Return the sentences that state a verdict and where it comes from.
+def verdict_statement(verdict: ScoredVerdict | None, notes: Sequence[str], form: str = "{}") -> str:
+    """Return the sentences that state a verdict and where it comes from, or why there is none.
 
-    - `judgement`: a judgement with a verdict.
-    - `label`: the verdict, as it is to be shown.
+    - `notes`: what a reader should know of the claim.
+    - `form`: how the words of the verdict are to be shown.
     """
-    if judgement.verdicts is None:
-        return f"The proof's verdict, not the truth: {label}. {_CAUTION}"
-    shown = ", ".join(f"{verdict.value} {v:.2f}" for verdict, v in judgement.verdicts.items())
-    verdict, note = judgement.scored_verdict, ""
-    if verdict is not None and verdict.leaning:
-        leaning = f"leans towards {_LEANINGS[verdict.label]}, {verdict.confidence:.0%}"
-        return f"The evidence {leaning}: read it ({shown})."
-    if judgement.outweighed is not None:
+    if verdict is None:
+        return " ".join(("No verdict.", *notes))
+    words = form.format(verdict.words)
+    if verdict.probabilities is None:
+        return f"The proof's verdict, not the truth: {words}. {_CAUTION}"
+    shares = verdict.probabilities.items()
+    others = [f"{label.words} {share:.0%}" for label, share in shares if label is not verdict.label]
+    note = ""
+    if verdict.outweighed is not None:
         note = (
-            f" {judgement.outweighed.value} is more probable, but SUPPORTS and REFUTES together "
-            f"are not as probable as stop_at={judgement.stop_at:g} asks for."
+            f' "{verdict.outweighed.words}" is more probable, but "supported" and "refuted" '
+            f"together are not as probable as stop_at={verdict.stop_at:g} asks for."
         )
-    return f"Verdict: {label} ({shown}).{note} {_ESTIMATE}"
+    return f"Verdict: {words} ({', '.join(others)}).{note} {_ESTIMATE}"
 
 
 def conflict_statement(conflict: Conflict, texts: Mapping[tuple[str, int], str]) -> str:
@@ -125,7 +124,7 @@ def conflict_statement(conflict: Conflict, texts: Mapping[tuple[str, int], str])
         + (f" [{side.title}]" if side.title else "")
         for side in sides
     )
-    return f"The evidence contradicts itself: {one} supports the claim, {other} refutes it."
+    return f"The evidence contradicts itself: {one} speaks for the claim, {other} against it."
 
 
 def search_record(
@@ -219,9 +218,8 @@ def judgement_page(claim: str, evidence: Sequence[tuple[str, str]], judgement: J
 
     `evidence`: (title, sentence) pairs.
     """
-    proof, conflict, verdict = judgement.proof, judgement.conflict, judgement.verdict
+    proof, conflict, notes = judgement.proof, judgement.conflict, claim_notes(claim)
     texts = {(title, number): text for number, (title, text) in enumerate(evidence)}
-    strong = "" if verdict is None else f"<strong>{verdict.value}</strong>"
     return page_head("Proof", policy=_POLICY) + _PROOF_PAGE.render(
         claim=claim,
         evidence=evidence,
@@ -229,8 +227,8 @@ def judgement_page(claim: str, evidence: Sequence[tuple[str, str]], judgement: J
         proof="" if proof is None else Markup(proof.to_html(evidence)),
         conflict="" if conflict is None else conflict_statement(conflict, texts),
         sufficiency=sufficiency_statement(judgement),
-        verdict=Markup(verdict_statement(judgement, strong)) if strong else "",
-        notes=claim_notes(claim),
+        verdict=Markup(verdict_statement(judgement.scored_verdict, notes, "<strong>{}</strong>")),
+        notes=notes if judgement.verdict else (),
     )
 
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 _INSTRUCTIONS = (
     "Find and prove evidence for claims in knowledge bases of documents. find_evidence searches in "
     "several hops, and its proof names the quoted documents; read_document shows more of one. A "
-    "proof is a program's and may be wrong: read it with its evidence. If a verdict is "
-    "only `leaning`, say that it is in doubt."
+    "proof is a program's and may be wrong: read it with its evidence. State a verdict in "
+    "its `words`; where it is null, `warnings` say why."
 )
 _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 _LONGEST_TEXT = 1_000

@@ -25,6 +25,8 @@ from proofs.lexicons.values import QUANTIFIER_WORDS, Quantifier, amount, quantif
 from proofs.logic import NatOp
 from proofs.logic.proof import QuotableText, quotable_texts
 from proofs.logic.words import (
+    ALL_PREPOSITIONS,
+    AUXILIARIES,
     NEGATIONS,
     STOP_WORDS,
     Word,
@@ -37,16 +39,8 @@ from proofs.logic.words import (
 if TYPE_CHECKING:  # it needs torch, which lexical alignment does not
     from proofs.drafting.contextual_similarity import ContextualSimilarity
 
-_PREPOSITIONS = word_list(
-    "about above after against along among around as at before behind below beside between beyond "
-    "by despite down during for from in inside into like near off on onto outside over per since "
-    "through throughout to toward towards under until upon via with within without"
-)
+_PREPOSITIONS = ALL_PREPOSITIONS - {"of", "up"}  # those are inside a chunk
 _RELATIVES = word_list("that which who whom whose where when while because although though if")
-_AUXILIARIES = word_list(
-    "is are was were be been being am has have had does do did will would can could may might must "
-    "shall should isn't wasn't aren't weren't doesn't didn't don't"
-)
 _VERBS = word_list(
     "became began born brought came contains featuring features follows gave grew held includes "
     "including kept knew led left lies lost made met played plays ran rose sang sat sold spent "
@@ -63,7 +57,7 @@ _CONNECTORS = word_list("of the and for de la le du da van von der den di del & 
 
 
 # After these a participle is the end of a verb group, or of a list of participles.
-_BEFORE_PARTICIPLES = _AUXILIARIES | _RELATIVES | _CONJUNCTIONS | NEGATIONS
+_BEFORE_PARTICIPLES = AUXILIARIES | _RELATIVES | _CONJUNCTIONS | NEGATIONS
 # Words that belong to the preposition after them.
 _WITH_PREPOSITION = word_list("according due prior because instead such next close")
 # Characters of a word after which a full stop ends a sentence rather than an abbreviation.
@@ -151,16 +145,16 @@ def _begins_chunk(tokens: list[_Token], at: int, group: list[_Token]) -> bool:
     in_name = before.is_capitalised and following is not None and _name_continues(tokens, at)
     if in_name and (word in _CONNECTORS or token.is_capitalised):
         return False
-    if word in _AUXILIARIES:
-        return before.norm not in _AUXILIARIES | _RELATIVES | {"to"}
+    if word in AUXILIARIES:
+        return before.norm not in AUXILIARIES | _RELATIVES | {"to"}
     if word in _RELATIVES:
         return before.norm not in _PREPOSITIONS
     if token.is_capitalised:
         return False
     if word in NEGATIONS:
-        return before.norm not in _RELATIVES | _AUXILIARIES | _PREPOSITIONS | _CONJUNCTIONS
+        return before.norm not in _RELATIVES | AUXILIARIES | _PREPOSITIONS | _CONJUNCTIONS
     if word in _VERBS or (word.endswith("ed") and before.is_capitalised):
-        return before.norm not in _RELATIVES | _AUXILIARIES | NEGATIONS
+        return before.norm not in _RELATIVES | AUXILIARIES | NEGATIONS
     if word in _CONJUNCTIONS:
         return True
     return word in _PREPOSITIONS and before.norm not in (

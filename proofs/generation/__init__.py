@@ -23,28 +23,13 @@ class ScoredProof(NamedTuple):
 class ProofGenerator:
     """Generates proofs by constrained beam search (paper, section 3.2).
 
-    Parameters
-    ----------
-    model
-        A seq2seq model trained to prove.
-    beam_size
-        Number of beams; 5 in the paper (appendix A.2).
-    max_length
-        Most tokens of a proof. A long claim may take 64 more than twice its own tokens instead, and
-        no proof takes more than the model can decode.
-    stop_at_independence
-        Whether a proof ends at the first step that the evidence does not cover. This is faster when
-        only the sufficiency of the evidence is of interest.
+    - `beam_size`: 5 in the paper (appendix A.2).
+    - `max_length`: most tokens of a proof. A long claim may take 64 more than twice its own tokens
+      instead, and no proof takes more than the model can decode.
+    - `stop_at_independence`: whether a proof ends at the first step that the evidence does not
+      cover. This is faster when only the sufficiency of the evidence is of interest.
 
-    Attributes
-    ----------
-    max_evidence
-        Most sentences of evidence that the tokenizer has identifiers for.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range, or the vocabulary has no tokens for the marks of proofs.
+    Raises ValueError if a number is out of range, or the vocabulary lacks the marks of proofs.
     """
 
     def __init__(

@@ -210,34 +210,17 @@ def missing_proof_marks(
 class ProofGrammar(GrammarConstraint):
     """A `trie.Constraint` that accepts the proofs of one claim over the given evidence.
 
-    Parameters
-    ----------
-    max_length
-        Most tokens of a proof, including the end token. When they run short, the grammar forces the
-        proof to end with the rest of the claim as one uncovered span.
-    max_steps
-        Most steps; the last one takes the rest of the claim.
-    max_claim_words
-        Longest claim span except the last. Raised for claims that it could not cover.
-    operators
-        The operators to allow; must include independence.
-    stop_at_independence
-        Whether the proof ends at the first independent step: for use when only the sufficiency of
-        the evidence is of interest.
+    - `max_length`: most tokens of a proof, including the end token. When they run short, the
+      grammar forces the proof to end with the rest of the claim as one uncovered span.
+    - `max_steps`: the last one takes the rest of the claim.
+    - `max_claim_words`: longest claim span except the last; raised where too short for a claim.
+    - `operators`: those to allow; must include independence.
+    - `stop_at_independence`: see `ProofGenerator`.
+    - `units`, `characters`: the claim's tokens, divided into units at which spans begin and end,
+      and the characters ``[start, end)`` of each.
 
-    Attributes
-    ----------
-    units
-        The claim's tokens, divided into units at which spans begin and end.
-    characters
-        The characters ``[start, end)`` of each unit of the claim.
-
-    Raises
-    ------
-    ProofError
-        If the claim has no words or does not fit into `max_length` tokens.
-    ValueError
-        If `max_steps` is less than 1 or independence is not an allowed operator.
+    Raises ProofError if the claim has no words or does not fit into `max_length` tokens, and
+    ValueError if `max_steps` is less than 1 or independence is not allowed.
     """
 
     def __init__(

@@ -13,6 +13,7 @@ import torch
 from proofs.drafting.contextual_similarity import encode_batches
 from proofs.generation import ProofGenerator
 from proofs.generation.proof_grammar import encode_source
+from proofs.judges.claim_form import form_warning
 from proofs.judges.judgement import Evidence, Judgement, uncovered
 from proofs.logic.proof import Proof
 from trie import SafeTokenizer
@@ -23,17 +24,8 @@ class GeneratedProofJudge:
     """Judges by a proof that a trained model generates.
 
     Evidence for a claim too long for the model to decode a proof of is insufficient, without proof.
-
-    Parameters
-    ----------
-    generator
-        Generates the proofs. If it stops at independence, judgements of insufficient evidence have
-        no proof, since the generated steps do not cover the claim.
-
-    Attributes
-    ----------
-    max_evidence
-        Most sentences of evidence that the model can read.
+    If `generator` stops at independence, all judgements of insufficient evidence have no proof,
+    since the generated steps do not cover the claim.
     """
 
     def __init__(self, generator: ProofGenerator) -> None:
@@ -50,29 +42,20 @@ class GeneratedProofJudge:
         for at, candidates in zip(provable, proofs, strict=True):
             judgements[at] = Judgement(False, None)
             if candidates:
-                judgements[at] = self._judgement(candidates[0].proof)
+                judgements[at] = self._judgement(claims[at], candidates[0].proof)
         return judgements
 
-    def _judgement(self, proof: Proof) -> Judgement:
+    def _judgement(self, claim: str, proof: Proof) -> Judgement:
         is_partial = self._generator.stop_at_independence and not proof.sufficient
-        return Judgement(proof.sufficient, None if is_partial else proof)
+        is_unfit = is_partial or form_warning(claim) is not None
+        return Judgement(proof.sufficient, None if is_unfit else proof)
 
 
 class ClassifierJudge:
     """Judges by a linear head on the encoder's states, without a proof.
 
-    Parameters
-    ----------
-    model
-        A seq2seq model, whose encoder is used.
-    weight, bias
-        The head: tensors of shape (2 * width,) and (). Evidence is sufficient if the logit is
-        positive.
-
-    Attributes
-    ----------
-    max_evidence
-        Most sentences of evidence that the tokenizer has identifiers for.
+    `weight`, `bias`: the head, of shape (2 * width,) and (). Evidence is sufficient if the logit is
+    positive.
     """
 
     def __init__(

@@ -6,8 +6,7 @@ sufficient, the verdict and its confidence follow, and what shows them decides n
 
 There is one decision because two would contradict each other: evidence is sufficient exactly if
 there is a verdict other than NOT ENOUGH INFO. Such a verdict is always the most probable of the
-three. A threshold above 0.5 can force NOT ENOUGH INFO where another verdict is more probable, which
-`Judgement.outweighed` names; with a threshold of at most 0.5, the most probable one always wins.
+three. A threshold above 0.5 can force NOT ENOUGH INFO where another verdict is more probable.
 
 Every judge has the method ``judge``, which takes a batch of claims with their evidence. Without
 evidence, every judge decides that it is insufficient and runs no model. The basic ones (paper,
@@ -16,19 +15,17 @@ table 6) are the two trivial ones, and lexical proofs.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
-from pydantic import AliasPath, Field, PlainSerializer
+from pydantic import AliasPath, Field, PlainSerializer, computed_field
 
 from proofs.drafting import lexical_proof
+from proofs.judges.claim_form import form_warning as form_warning
 from proofs.lexicons import SpanLexicon, default_lexicon
 from proofs.logic import NatOp, Verdict
 from proofs.logic.proof import Proof, ProofStep
-from proofs.logic.words import STOP_WORDS, split_words, word_list
 from proofs.verifier import Comparison
 
 #: The evidence of a claim: pairs of title and sentence.
@@ -106,6 +103,22 @@ class ScoredVerdict:
     # a more probable label; None unless `stop_at` has forced NOT ENOUGH INFO
     outweighed: Annotated[Verdict | None, _IF_KNOWN] = None
 
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def words(self) -> str:
+        """The verdict in words, which are the same wherever it is shown."""
+        if self.confidence is None:
+            return self.label.words
+        if self.leaning:
+            return leaning_words(self.label.words, self.confidence)
+        return f"{self.label.words}, {self.confidence:.0%}"
+
+
+def leaning_words(said: str, share: float) -> str:
+    """Return the words for a statement that is less probable than `LEAST_SURE`."""
+    shown = min(share, LEAST_SURE - 0.01)  # not rounded to what would be sure
+    return f"leans towards {said}, {shown:.0%}: read the evidence"
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
@@ -182,19 +195,6 @@ class Judgement:
         """
         return None if self.scored_verdict is None else self.scored_verdict.label
 
-    @property
-    def confidence(self) -> float | None:
-        """The probability of the verdict; None without a verifier."""
-        return None if self.scored_verdict is None else self.scored_verdict.confidence
-
-    @property
-    def outweighed(self) -> Verdict | None:
-        """The verdict that is more probable than NOT ENOUGH INFO, which the threshold has forced.
-
-        None if the verdict is the most probable one.
-        """
-        return None if self.scored_verdict is None else self.scored_verdict.outweighed
-
     def located(self, claim: str, evidence: Evidence, numbers: Sequence[int] = ()) -> Judgement:
         """Return the judgement with the places of all spans (see `Proof.located`).
 
@@ -211,60 +211,14 @@ class Judgement:
 
 
 def uncovered(claim: str) -> Judgement:
-    """Return the judgement of a claim without evidence: one independent step, if it has words."""
+    """Return the judgement of a claim without evidence: one independent step, if it has words.
+
+    A text that states nothing has no proof.
+    """
     whole = claim.strip()
-    proof = Proof((ProofStep(whole, "", NatOp.INDEPENDENCE),)) if whole else None
-    return Judgement(False, proof)
-
-
-_FINITE = word_list(
-    "is are was were be been being am has have had do does did will would can could may might must"
-)
-_OPINION = re.compile(
-    r"\W*(?:i|we) (?:think|believe|feel|guess|suppose|hope|wish)\b|\W*in my (?:opinion|view)\b",
-    re.IGNORECASE,
-)
-_PROPER = re.compile(r"[A-Z0-9][\w.'’&-]*")
-# Frequent words of French, German, Spanish, Italian, Portuguese and Dutch that are neither English
-# nor parts of names, and words of English that some of these have too.
-_FOREIGN = word_list(
-    """
-    les des une est sont dans et avec pour qui était été sur au aux die das und ist sind wurde ein
-    eine im mit für auf dem nicht los fue es una por con que il gli è nel che sono ha uno um uma foi
-    são não em het een zijn werd wordt niet op
-    """
-)
-_SHARED = word_list("a am an as at do had he i in is me no of on over so was we")
-_GREETING = re.compile(
-    r"\W*(?:hello|hi|hey|greetings|thanks|thank you|good (?:morning|afternoon|evening|night))\b",
-    re.IGNORECASE,
-)
-
-
-def form_warning(text: str) -> str | None:
-    """Return why a text has no verdict, for readers, or None if it states something."""
-    if text.rstrip().rstrip("\"'”’)]").endswith("?"):
-        return "This is a question, which is neither true nor false; state it as a claim."
-    if _OPINION.match(text):
-        return "This is an opinion of the speaker; state what evidence can show."
-    letters = [char for char in text if char.isalpha()]
-    if 2 * sum("LATIN" in unicodedata.name(char, "") for char in letters) < len(letters):
-        return "This is not in the Latin script; claims are read in English alone."
-    words = [text[word.start : word.end] for word in split_words(text) if word.norm]
-    plain = [word for word in words if word.lower() not in STOP_WORDS]
-    has_english = any(word.lower() in STOP_WORDS - _SHARED for word in words)
-    if sum(word in _FOREIGN for word in words) > 1 and not has_english:
-        return "This is not in English, the only language in which claims are read."
-    has_verb = any(word.lower() in _FINITE for word in words)
-    if _GREETING.match(text) and not has_verb:
-        return "This is a greeting, which is neither true nor false; state a claim."
-    if len(words) > 1 and len({word.lower() for word in words}) == 1:
-        return "This is one word over and over; write a whole sentence."
-    is_name = plain and all(_PROPER.fullmatch(word) for word in plain)
-    says_something = has_verb or text.rstrip()[-1:] in ".!"
-    if is_name and not says_something:
-        return "This is a name, which states nothing; write a whole sentence."
-    return None
+    if not whole or form_warning(whole) is not None:
+        return Judgement(False, None)
+    return Judgement(False, Proof((ProofStep(whole, "", NatOp.INDEPENDENCE),)))
 
 
 class NeverSufficient:
@@ -284,13 +238,7 @@ class AlwaysSufficient:
 
 
 class LexicalJudge:
-    """Judges by the proof that chunks, alignment and a lexicon suggest, without a model.
-
-    Parameters
-    ----------
-    lexicon
-        Relates words and spans; the built-in lexicon by default.
-    """
+    """Judges by the proof that chunks, alignment and a lexicon suggest, without a model."""
 
     def __init__(self, lexicon: SpanLexicon | None = None) -> None:
         self._lexicon = lexicon or default_lexicon()
@@ -303,4 +251,4 @@ class LexicalJudge:
         if not claim.split() or not evidence:
             return uncovered(claim)
         proof = lexical_proof(claim, evidence, lexicon=self._lexicon)
-        return Judgement(proof.sufficient, proof)
+        return Judgement(proof.sufficient, None if form_warning(claim) else proof)

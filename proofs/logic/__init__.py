@@ -39,6 +39,11 @@ class Verdict(Enum):
     REFUTES = "REFUTES"
     NOT_ENOUGH_INFO = "NOT ENOUGH INFO"
 
+    @property
+    def words(self) -> str:
+        """The verdict on a claim in words."""
+        return _VERDICT_WORDS[self]
+
 
 #: The operators of a sufficiency proof (paper, section 3.2). Entailment in one direction, `<` and
 #: `>`, says nothing certain about sufficiency.
@@ -60,6 +65,11 @@ _PHRASES = {
     NatOp.REVERSE: "is more specific than",
 }
 
+_VERDICT_WORDS = {
+    Verdict.SUPPORTS: "supported",
+    Verdict.REFUTES: "refuted",
+    Verdict.NOT_ENOUGH_INFO: "not enough evidence",
+}
 _S, _R, _N = Verdict.SUPPORTS, Verdict.REFUTES, Verdict.NOT_ENOUGH_INFO
 #: The operators in the order of the automaton's columns.
 OPERATORS = (

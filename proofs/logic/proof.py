@@ -29,15 +29,7 @@ class ProofError(ValueError):
 
 
 class ProofSyntaxError(ProofError):
-    """A text that is not a proof.
-
-    Attributes
-    ----------
-    offset
-        The character at which it is wrong, from 0.
-    line, column
-        The same place, from 1.
-    """
+    """A text that is not a proof; `offset` is the character at which it is wrong, from 0."""
 
     def __init__(self, problem: str, text: str, offset: int) -> None:
         self.problem, self.offset = problem, offset

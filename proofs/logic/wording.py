@@ -10,7 +10,16 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from proofs.logic import REFUTING_OPERATORS, NatOp
-from proofs.logic.words import Quotation, Word, find_quotation, split_words, word_list
+from proofs.logic.words import (
+    ALL_PREPOSITIONS,
+    AUXILIARIES,
+    MONTHS,
+    Quotation,
+    Word,
+    find_quotation,
+    split_words,
+    word_list,
+)
 
 if TYPE_CHECKING:  # it imports this module
     from proofs.logic.proof import ProofStep
@@ -157,20 +166,9 @@ def escaped_text(text: str) -> str:
     return html.escape(shown)
 
 
-_PREPOSITIONS = word_list(
-    """
-    about after against among around at before behind below between beyond by during for from in
-    inside into near of off on onto outside over since through throughout to toward towards under
-    until up upon with within
-    """
-)
 # A noun phrase after these says what something is; it does not ask for another thing.
 _COPULAS = word_list("is was are were be been being became becomes become remains as like than not")
 _UNASKED = word_list("a an the same similar different other another first last only few lot number")
-# Words that cannot end a noun phrase, or that make it a clause.
-_CLAUSE = word_list(
-    "is was are were has had have does did do can could will would may might be been"
-)
 _RELATIVE = word_list("that which who whom whose where when")
 _PEOPLE = word_list(
     """
@@ -198,9 +196,7 @@ _KINDS = word_list(
 )
 _NOUNS = _PEOPLE | _KINDS
 _OPEN_ENDS = word_list("a an the this that his her its their who whose which also by to")
-_MONTHS = word_list(
-    "january february march april may june july august september october november december"
-)
+_MONTHS = frozenset(map(str.lower, MONTHS))
 _YEAR = re.compile(r"(1[0-9]{3}|20[0-9]{2})s?")
 _DAY = re.compile(r"[0-3]?[0-9](st|nd|rd|th)?")
 _PUNCTUATION = ".,;:!?\"'“”‘’()[]"
@@ -213,7 +209,7 @@ def question(before: str, span: str) -> str | None:
     lower = [word.strip(_PUNCTUATION).lower() for word in words]
     previous = before.split()[-1].strip(_PUNCTUATION).lower() if before.split() else ""
     prepositions = 0
-    while prepositions < len(lower) and lower[prepositions] in _PREPOSITIONS:
+    while prepositions < len(lower) and lower[prepositions] in ALL_PREPOSITIONS:
         previous = lower[prepositions]
         prepositions += 1
     words, lower = words[prepositions:], lower[prepositions:]
@@ -221,7 +217,7 @@ def question(before: str, span: str) -> str | None:
         return None
     if _is_date(lower, previous):
         return "When?"
-    if previous in _COPULAS or lower[-1] in _PREPOSITIONS or not _is_phrase(lower):
+    if previous in _COPULAS or lower[-1] in ALL_PREPOSITIONS or not _is_phrase(lower):
         return None
     article, rest = lower[0], " ".join(words[1:])
     if len(words) < 2 or lower[1] in _UNASKED or not _NOUNS & set(_head(lower)):
@@ -235,7 +231,7 @@ def question(before: str, span: str) -> str | None:
 
 
 def _head(words: Sequence[str]) -> Sequence[str]:
-    ends = (at for at, word in enumerate(words) if word in _PREPOSITIONS | _RELATIVE)
+    ends = (at for at, word in enumerate(words) if word in ALL_PREPOSITIONS | _RELATIVE)
     return words[: next(ends, len(words))]
 
 
@@ -263,6 +259,6 @@ def _is_phrase(words: Sequence[str]) -> bool:
     for at, word in enumerate(words):
         if word in _RELATIVE:
             return at + 1 < len(words)
-        if word in _CLAUSE or word in ("and", "or"):
+        if word in AUXILIARIES or word in ("and", "or"):
             return False
     return True

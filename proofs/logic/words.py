@@ -44,6 +44,18 @@ NEGATIONS = word_list(
 )
 
 
+AUXILIARIES = word_list(
+    "is are was were be been being am has have had does do did will would can could may might must "
+    "shall should isn't wasn't aren't weren't doesn't didn't don't"
+)
+#: Those that may end a clause are `PREPOSITIONS`.
+ALL_PREPOSITIONS = word_list(
+    "about above after against along among around as at before behind below beside between beyond "
+    "by despite down during for from in inside into like near of off on onto outside over per "
+    "since through throughout to toward towards under until up upon via with within without"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """A word of a text, or a punctuation mark beside one."""
@@ -214,72 +226,6 @@ ADVERBS = word_list(
     "later currently originally first subsequently previously now once still primarily mainly "
     "formerly eventually soon initially best also then officially usually often mostly"
 )
-PERSONS = word_list(
-    """
-    actor actress artist author baron bishop boxer businessman businesswoman chef coach comedian
-    composer cricketer critic cyclist dancer designer director diplomat economist editor emperor
-    engineer entrepreneur explorer filmmaker footballer general goalkeeper golfer guitarist
-    historian inventor journalist judge king lawyer mathematician model musician nobleman
-    novelist nurse officer painter philanthropist philosopher photographer physician physicist
-    pianist pilot player poet politician president presenter priest princess prince producer
-    professor queen rapper saint scientist screenwriter sculptor singer skater soldier
-    songwriter sprinter statesman swimmer theologian violinist wrestler writer drummer bassist
-    chemist biologist botanist architect activist athlete broadcaster lawyer aviator astronaut
-    astronomer surgeon monk nun scholar host personality businessperson playwright umpire driver
-    rider jockey manager bassist
-    """
-)
-PLACES = word_list(
-    """
-    area arrondissement bay borough building campus canton capital castle center centre church city
-    commune community constituency continent country county department district division dukedom
-    emirate empire estate hamlet hospital hotel island kingdom lake locality municipality museum
-    nation neighborhood neighbourhood palace parish park place port prefecture principality province
-    region republic resort river school settlement state stadium arena venue suburb territory town
-    township theatre theater university valley village voivodeship area town city-state
-    """
-)
-#: Head nouns that do not say what the subject is: "one of the largest cities".
-EMPTY_NOUNS = word_list("one part name form type kind member set group number series use")
-#: Things that are referred to as "she".
-SHIPS = word_list(
-    "ship ships liner steamer steamship vessel boat frigate destroyer cruiser submarine battleship "
-    "schooner yacht warship ferry tanker freighter gunboat brig barque carrier tug trawler"
-)
-WORKS = word_list(
-    "album ballet book comedy documentary drama film game magazine musical newspaper novel opera "
-    "play poem program programme record serial series show single sitcom song story symphony"
-)
-#: Nouns that can replace each other within a group: people, works, places, organisations.
-SIBLING_GROUPS = tuple(
-    tuple(group.split())
-    for group in (
-        "actor comedian novelist painter footballer composer politician lawyer singer journalist "
-        "poet architect photographer physicist chemist sprinter swimmer historian",
-        "film novel album song opera magazine musical documentary sitcom",
-        "city village river island lake mountain",
-        "school hospital museum church castle theatre",
-        "company charity university newspaper club orchestra",
-        "guitarist drummer bassist pianist violinist",
-        "brother cousin nephew uncle",
-        "sister niece aunt",
-    )
-)
-#: A word and a word that contradicts it.
-OPPOSITES = {
-    one: other
-    for pair in word_list(
-        """
-        before/after first/last northern/southern eastern/western north/south east/west won/lost
-        largest/smallest oldest/youngest older/younger mother/sister father/brother son/grandson
-        daughter/granddaughter opened/closed male/female winter/summer directed/composed
-        written/illustrated wrote/illustrated produced/edited founded/dissolved married/divorced
-        highest/lowest longest/shortest
-        """
-    )
-    for first, second in [pair.split("/")]
-    for one, other in ((first, second), (second, first))
-}
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -311,18 +257,6 @@ DANGLING = (
     | PARTICIPLES
     | ADVERBS
 )
-#: Past participles whose past tense differs, with the past tense.
-IRREGULAR_PASTS = {
-    "written": "wrote",
-    "sung": "sang",
-    "drawn": "drew",
-    "taken": "took",
-    "begun": "began",
-}
-#: Participles that equal their past tense, so that "made by Y" can become "Y made".
-UNCHANGED_PARTICIPLE = re.compile(r"[a-z]+ed|led|held|built|made|won|met|taught|sold")
-
-
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)|\s*\[[^\[\]]*\]")
 _SPACE = re.compile(r"\s+")
 _BEFORE_MARK = re.compile(r"\s+([,.;:])")

@@ -31,15 +31,8 @@ def full_disk():
 
 
 FAULTS = [
-    (os, "fsync"),
-    (os, "replace"),
-    (os, "mkdir"),
-    (os, "unlink"),
-    (np, "save"),
-    (Path, "write_bytes"),
-    (Path, "write_text"),
-    (Path, "open"),
-    (pa, "OSFile"),
+    *((os, "fsync"), (os, "replace"), (os, "mkdir"), (os, "unlink"), (np, "save")),
+    *((Path, "write_bytes"), (Path, "write_text"), (Path, "open"), (pa, "OSFile")),
     (shutil, "rmtree"),
 ]
 

@@ -11,8 +11,8 @@ from functools import partial
 from admiral.records import Document
 from admiral.retrieval.first_stage import base_title, find_mentions
 from proofs.lexicons.values import NATIONALITIES
-from proofs.logic.words import MONTHS, OPPOSITES, SIBLING_GROUPS
-from training.synthesis.profiles import ParsedCorpus, Profile, is_list_page
+from proofs.logic.words import MONTHS
+from training.synthesis.profiles import WORDS, ParsedCorpus, Profile, is_list_page
 
 # The characters ``start:end`` of a claim, and a value to put in their place.
 Replacement = tuple[int, int, str]
@@ -33,10 +33,11 @@ _NATIONS = tuple(sorted(" ".join(w.capitalize() for w in n.split()) for n in NAT
 _NATION = re.compile(
     rf"\b(?:{'|'.join(sorted(_NATIONS, key=len, reverse=True))})\b(?!-)(?! ?[A-Z])"
 )
-_SIBLINGS = {
-    word: tuple(o for o in group if o != word) for group in SIBLING_GROUPS for word in group
-}
-_WORD = re.compile(rf"\b(?:{'|'.join(sorted({*_SIBLINGS, *OPPOSITES}))})\b")
+_GROUPS = [group.split() for group in WORDS["sibling_groups"]]
+_SIBLINGS = {word: tuple(o for o in group if o != word) for group in _GROUPS for word in group}
+_PAIRS = [pair.split("/") for pair in WORDS["opposites"].split()]
+_OPPOSITES = dict([*_PAIRS, *map(reversed, _PAIRS)])
+_WORD = re.compile(rf"\b(?:{'|'.join(sorted({*_SIBLINGS, *_OPPOSITES}))})\b")
 _MAX_GROUP_SIZE = 400
 
 
@@ -57,7 +58,7 @@ _VALUES: tuple[tuple[re.Pattern[str], Callable[[str, random.Random], str]], ...]
     (_YEAR, _other_year),
     (_NUMBER, _other_number),
     (_MONTH, lambda _, rng: rng.choice(_LONG_MONTHS)),
-    (_WORD, lambda word, rng: OPPOSITES.get(word) or rng.choice(_SIBLINGS[word])),
+    (_WORD, lambda word, rng: _OPPOSITES.get(word) or rng.choice(_SIBLINGS[word])),
 )
 
 

@@ -8,30 +8,34 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Literal
+
+import yaml
 
 from admiral.kb import KnowledgeBase
 from admiral.records import Document
 from admiral.retrieval.first_stage import Mention, base_title, find_mentions
 from proofs.logic.words import (
     ADVERBS,
-    EMPTY_NOUNS,
     MONTHS,
     PARTICIPLES,
-    PERSONS,
     PREPOSITIONS,
-    SHIPS,
     VERBS,
-    WORKS,
     clause_ends,
     is_parsable,
     strip_parentheses,
+    word_list,
 )
 
 Kind = Literal["person", "place", "thing", "any"]
 
 _ARTICLES = frozenset({"a", "an", "the"})
-_NOUNS = PERSONS | WORKS
+#: The lists of ``words.yaml``, which explains them.
+WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text(encoding="utf-8"))
+_PERSONS, _SHIPS = word_list(WORDS["persons"]), word_list(WORDS["ships"])
+_EMPTY_NOUNS = word_list(WORDS["empty_nouns"])
+_NOUNS = _PERSONS | word_list(WORDS["works"])
 _MAX_MODIFIERS = 5
 _VERB_FORM = re.compile(
     r"[a-z]+ed|starring|featuring|including|playing|portraying|defeating|replacing|succeeding|joining"
@@ -50,15 +54,7 @@ _CALENDAR = re.compile(
 # Maximum characters of a predicate that are searched, and of the context before a mention.
 _MAX_SEARCHED, _MAX_CONTEXT = 240, 60
 _ARTICLE = re.compile(r"(?:^|(?<=\s))(?:an?|the) $", re.IGNORECASE)
-_BEFORE = PREPOSITIONS | set(
-    re.findall(
-        r"\w+",
-        """
-        of to as and or between against into within than via including except beside beyond towards
-        toward across alongside featuring starring is was are were the
-        """,
-    )
-)
+_BEFORE = PREPOSITIONS | word_list(WORDS["before_names"])
 _WORD_BEFORE = re.compile(r"(?<![\w'’-])([\w'’-]+) $")
 _JOINED_BEFORE = re.compile(r"[A-Z0-9][\w'’.-]* (?:and|of|&) $")
 _JOINED_AFTER = re.compile(r" (?:and|&|or) [A-Z]")
@@ -259,7 +255,7 @@ def head_noun(phrase: str) -> str:
     end = next(iter(clause_ends(phrase)), 0)
     first = phrase[:end].partition(" of ")[0].partition(" and ")[0]
     noun = first.rsplit(" ", 1)[-1].lower()
-    return "" if noun in EMPTY_NOUNS else noun
+    return "" if noun in _EMPTY_NOUNS else noun
 
 
 def first_clause(text: str) -> str:
@@ -325,8 +321,8 @@ def parse_profile(document: Document) -> Profile:
 
 
 def _is_person(document: Document, noun: str) -> bool:
-    if noun in PERSONS or noun in SHIPS:
-        return noun in PERSONS
+    if noun in _PERSONS or noun in _SHIPS:
+        return noun in _PERSONS
     first, *later = (*document.sentences[:MAX_SENTENCES], "")
     return bool(_LIFE.search(first[:200])) or any(map(_HE.match, later))
 

@@ -12,7 +12,6 @@ from functools import lru_cache
 from admiral.retrieval.first_stage import base_title
 from proofs.logic.words import (
     PARTICIPLES,
-    PLACES,
     PREPOSITIONS,
     clause_ends,
     join_parts,
@@ -20,14 +19,12 @@ from proofs.logic.words import (
     word_count,
     word_list,
 )
-from training.synthesis.profiles import ParsedCorpus, Profile, Slot, Statement
+from training.synthesis.profiles import WORDS, ParsedCorpus, Profile, Slot, Statement
 
 # Maximum words of a noun phrase, of a noun phrase that a clause follows, and of that clause.
 _MAX_NOUN_WORDS, _MAX_SHORT_NOUN_WORDS, _MAX_FACT_WORDS = 14, 8, 14
-# Words that do not give away a title when they occur in a claim.
-_STOP_WORDS = word_list(
-    "a an and as at by de del di du for from in is it la le los no of on or the to van von with"
-)
+_PLACES = word_list(WORDS["places"])
+_STOP_WORDS = word_list(WORDS["telling_nothing"])
 # Share of passive clauses that are reduced to the participle.
 _REDUCED_SHARE = 0.6
 _PASSIVE = re.compile(
@@ -69,7 +66,7 @@ def matches_slot(profile: Profile, slot: Slot) -> bool:
         case "person":
             return profile.person
         case "place":
-            return profile.noun in PLACES
+            return profile.noun in _PLACES
         case "thing":
             return not profile.person
         case _:

@@ -2,7 +2,6 @@
 
 import { announce, byId, element } from "./elements.js";
 import { routeTo } from "./routes.js";
-import { verdictPhrase } from "./wording.js";
 
 const KEY = "admiral.history";
 const MOST = 50;
@@ -26,10 +25,7 @@ function store(list) {
 
 const same = (one, other) => ["claim", "kb", "hops"].every((field) => one[field] === other[field]);
 
-// Of a claim that an earlier version of the page has kept, the verdict is its label alone.
-const verdictOf = ({ verdict }) => (typeof verdict === "string" ? { label: verdict } : verdict);
-
-// Add a claim with its verdict in front of the others.
+// Add a claim with what was said of it in front of the others.
 export function remember(entry) {
   store([{ ...entry, time: new Date().toISOString() }, ...entries().filter((each) => !same(each, entry))]);
 }
@@ -51,7 +47,7 @@ export function showHistory() {
       "li",
       {},
       element("a", { href: routeTo({ claim: entry.claim, hops: entry.hops, kb: entry.kb }) }, entry.claim),
-      element("p", { class: "muted" }, `${verdictPhrase(verdictOf(entry))} ${new Date(entry.time).toLocaleString()}`),
+      element("p", { class: "muted" }, `${entry.said ?? ""} ${new Date(entry.time).toLocaleString()}`),
       element("button", { type: "button", "aria-label": `Remove: ${entry.claim}`, click: forget(entry) }, "Remove"),
     ),
   );

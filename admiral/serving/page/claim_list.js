@@ -3,7 +3,7 @@
 import { announce, announceError, byId, downloadLink, element } from "./elements.js";
 import { retrieve } from "./retrieval.js";
 import { routeTo } from "./routes.js";
-import { kindSymbol, verdictKind, verdictTitle } from "./wording.js";
+import { kindSymbol, verdictKind, verdictWords } from "./wording.js";
 
 let running = null; // what stops the list in progress
 let listed = new Map(); // the results by their addresses
@@ -70,13 +70,14 @@ function end(records, count) {
   byId("claims-download").replaceChildren(downloadLink("Download all records (JSON Lines)", "results.jsonl", "application/jsonl", text));
 }
 
-function resultLine({ claim, verdict }, address) {
-  const kind = verdictKind(verdict);
+function resultLine(record, address) {
+  const kind = verdictKind(record.verdict);
   return element(
     "li",
     { class: kind },
     element("span", { class: "symbol", "aria-hidden": "true" }, kindSymbol(kind)),
-    ` ${verdictTitle(verdict)}: `,
-    element("a", { href: address }, claim),
+    " ",
+    element("a", { href: address }, record.claim),
+    `: ${verdictWords(record)}`,
   );
 }

@@ -102,10 +102,10 @@ async function search(claim) {
     // Stages are too many for screen readers.
     const onStage = (stage) => { byId("stage").textContent = stage; };
     const result = await retrieve(settings, controller.signal, onHop, onStage);
-    const verdict = showResult(result);
+    const said = showResult(result);
     const { length } = result.record.hops;
-    announce(`Complete after ${length} hop${length === 1 ? "" : "s"}. ${verdict}`);
-    remember({ ...settings, verdict: result.record.verdict });
+    announce(`Complete after ${length} hop${length === 1 ? "" : "s"}. ${said}`);
+    remember({ ...settings, said });
   } catch (error) {
     if (running !== controller) return; // another claim is shown by now
     shown = null;

@@ -2,7 +2,7 @@
 
 import { element, units } from "./elements.js";
 import { documentRoute } from "./routes.js";
-import { kindSymbol, operatorKind, operatorPhrase, percent } from "./wording.js";
+import { operatorKind, operatorPhrase, percent } from "./wording.js";
 
 // Return whether a hop has the evidence, the proof and the verdict of the one before it.
 export function isUnchanged(hop, earlier) {
@@ -46,7 +46,7 @@ function sufficiency({ sufficient, probability, verdict }) {
   let note = "";
   if (probability !== undefined && needed === undefined) note = ` (probability that it is: ${percent(probability)})`;
   else if (probability < needed) note = ` (probability that it is: ${percent(probability, needed)}; needed: ${percent(needed)})`;
-  else if (probability >= needed) note = " (no other verdict is as probable as this)";
+  else if (probability >= needed) note = " (no other verdict is as probable)";
   return `The evidence is not yet sufficient${note}.`;
 }
 
@@ -55,7 +55,7 @@ function conflict(hop) {
     const found = hop.evidence.find((sentence) => sentence.title === title && sentence.sentence_id === sentence_id);
     return `“${found.text}” (${title})`;
   });
-  return `The evidence contradicts itself: ${one} supports the claim, ${other} refutes it.`;
+  return `The evidence contradicts itself: ${one} speaks for the claim, ${other} against it.`;
 }
 
 // Return the table of the steps. A step with the pointer or the focus lights its quotation.
@@ -75,7 +75,7 @@ function proofTable(hop) {
       },
       element("td", { class: "number" }, String(number)),
       element("td", {}, step.claim),
-      element("td", {}, element("span", { class: "symbol", "aria-hidden": "true" }, kindSymbol(kind)), ` ${operatorPhrase(step.operator)}`),
+      element("td", {}, element("span", { class: "symbol", "aria-hidden": "true" }, step.operator), ` ${operatorPhrase(step.operator)}`),
       element(
         "td",
         {},

@@ -5,7 +5,7 @@ import { announce, byId, downloadLink, element } from "./elements.js";
 import { hopContent, isUnchanged } from "./hop_view.js";
 import { reportLink } from "./report_export.js";
 import { documentRoute } from "./routes.js";
-import { kindSymbol, percent, stopReason, verdictKind, verdictPhrase, verdictWord } from "./wording.js";
+import { kindSymbol, percent, stopReason, verdictKind, verdictWord, verdictWords } from "./wording.js";
 
 const SHOWN = 10;
 
@@ -43,7 +43,7 @@ export function showResult({ record, text, hops }) {
     ),
   );
   byId("result").hidden = byId("documents-found").hidden = false;
-  return verdictPhrase(record.verdict);
+  return verdictWords(record);
 }
 
 const lastHop = (hops) => hops.findLast((hop, at) => !isUnchanged(hop, hops[at - 1]));
@@ -53,10 +53,10 @@ function resultParts(record, last) {
   const kind = verdictKind(record.verdict);
   const probabilities = record.verdict?.probabilities;
   return [
-    element("p", { class: `verdict ${kind}` }, element("span", { class: "symbol", "aria-hidden": "true" }, kindSymbol(kind)), ` ${verdictPhrase(record.verdict)}`),
+    element("p", { class: `verdict ${kind}` }, element("span", { class: "symbol", "aria-hidden": "true" }, kindSymbol(kind)), ` ${verdictWords(record)}`),
     probabilities ? probabilityList(probabilities) : "",
     record.verdict ? element("p", {}, `${decision(record.verdict)} It may be wrong: read the evidence.`) : "",
-    ...(record.warnings ?? []).map((warning) => element("p", { class: "warning" }, `Warning: ${warning}`)),
+    ...(record.verdict ? (record.warnings ?? []) : []).map((warning) => element("p", { class: "warning" }, `Warning: ${warning}`)),
     ...(last ? hopContent(last) : []),
     element("p", { class: "muted" }, stopReason(record.stopped), last ? ` Proof and evidence are those of hop ${last.number}.` : ""),
   ];

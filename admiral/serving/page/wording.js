@@ -18,11 +18,7 @@ const KINDS = {
   "#": "open",
 };
 const SYMBOLS = { agrees: "✓", contradicts: "✗", open: "?" };
-const VERDICTS = {
-  SUPPORTS: "The evidence supports the claim.",
-  REFUTES: "The evidence refutes the claim.",
-  "NOT ENOUGH INFO": "The evidence is not enough for a verdict.",
-};
+// The names of proofs.Verdict.
 const VERDICT_WORDS = { SUPPORTS: "Supported", REFUTES: "Refuted", "NOT ENOUGH INFO": "Not enough evidence" };
 const VERDICT_KINDS = { SUPPORTS: "agrees", REFUTES: "contradicts", "NOT ENOUGH INFO": "open" };
 const REASONS = {
@@ -34,18 +30,11 @@ const REASONS = {
 export const operatorPhrase = (operator) => PHRASES[operator] ?? operator;
 export const operatorKind = (operator) => KINDS[operator] ?? "open";
 export const kindSymbol = (kind) => SYMBOLS[kind];
-const towards = ({ label }) => `towards ${VERDICT_WORDS[label].toLowerCase()}`;
-// The words for a verdict of a record, which may be missing, and may be no more than a leaning.
-export function verdictPhrase(verdict) {
-  if (verdict?.leaning) return `The evidence leans ${towards(verdict)}, ${percent(verdict.confidence)}: read it.`;
-  const share = verdict?.probabilities ? ` Probability of this verdict: ${percent(verdict.confidence)}.` : "";
-  return `${VERDICTS[verdict?.label] ?? "There is no verdict."}${share}`;
+// What a record says of its claim: the words of its verdict, or why there is none.
+export function verdictWords({ verdict, warnings }) {
+  return verdict ? verdict.words.replace(/^./, (first) => first.toUpperCase()) : ["No verdict.", ...(warnings ?? [])].join(" ");
 }
-export function verdictTitle(verdict) {
-  const share = verdict?.probabilities ? ` ${percent(verdict.confidence)}` : "";
-  return `${verdict?.leaning ? `Leans ${towards(verdict)}` : verdictWord(verdict?.label)}${share}`;
-}
-export const verdictWord = (label) => VERDICT_WORDS[label] ?? "No verdict";
+export const verdictWord = (label) => VERDICT_WORDS[label];
 export const verdictKind = (verdict) => (verdict?.leaning ? "open" : (VERDICT_KINDS[verdict?.label] ?? "open"));
 export const stopReason = (stopped) => REASONS[stopped] ?? stopped;
 // With a limit, show enough digits that a smaller share reads as smaller.

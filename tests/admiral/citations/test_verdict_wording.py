@@ -14,9 +14,9 @@ from admiral.cli.cite import verdict_text
 from tests.admiral.io.test_rendering import Reader
 
 
-def source(finding, score=1.0, missing=()):
+def source(finding, score=1.0, missing=(), share=0.9):
     return ScoredSource(
-        "https://a.example", "A", "scored", score, 0.2, 30.0, finding=finding, missing=missing
+        "https://a.example", "A", "scored", score, share, 30.0, finding=finding, missing=missing
     )
 
 
@@ -29,6 +29,8 @@ def verdict(decision, *existing, tags=(), beside=(), query="q"):
 TAG = ("failed-verification",)
 CASES = [
     (verdict("keep", source("supported")), "good", "Keep: the source supports it"),
+    (verdict("keep", source("supported", share=0.54)), "mid",
+     "Keep: leans towards supported, 54%: read the evidence"),
     (verdict("keep", source("supported"), source("partly", 0.5)), "good",
      "Keep: the sources support it"),
     (verdict("keep", source("partly")), "good", "Keep: nothing was found against the source"),
@@ -42,7 +44,7 @@ CASES = [
     (verdict("flag", source("supported"), source("contradicted")), "bad",
      "Check: a source says otherwise"),
     (verdict("replace", source("not_found")), "bad",
-     "Replace: it was not found in the source, and another source supports it"),
+     "Replace: it was not found in the source, and a better source was found"),
     (verdict("flag", source("partly"), tags=TAG), "bad",
      "Check: editors have tagged it as failing verification"),
     (verdict("flag", source("supported"), tags=TAG), "bad",

@@ -14,17 +14,8 @@ import torch.nn.functional as F
 
 # Enough merges for tokens of several lengths, with and without the space before (U+0120).
 MERGES = [
-    ("t", "h"),
-    ("th", "e"),
-    ("\u0120", "the"),
-    ("a", "n"),
-    ("\u0120", "an"),
-    ("e", "r"),
-    ("i", "n"),
-    ("in", "g"),
-    ("\u0120", "b"),
-    ("\u0120b", "er"),
-    ("\u0120", "["),
+    *(("t", "h"), ("th", "e"), ("\u0120", "the"), ("a", "n"), ("\u0120", "an"), ("e", "r")),
+    *(("i", "n"), ("in", "g"), ("\u0120", "b"), ("\u0120b", "er"), ("\u0120", "[")),
     ("\u0120", "]"),
 ]
 

@@ -38,19 +38,13 @@ def test_public_addresses(address):
     assert is_public(ipaddress.ip_address(address))
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        "127.0.0.1",
-        "localhost",
-        "2130706433",
-        "0x7f.1",
-        "017700000001",
-        "127.1",
-        "::1",
-        "fe80::1%lo",
-    ],
+HOSTS = (
+    *("127.0.0.1", "localhost", "2130706433", "0x7f.1", "017700000001", "127.1", "::1"),
+    "fe80::1%lo",
 )
+
+
+@pytest.mark.parametrize("host", HOSTS)
 def test_hosts_of_this_machine_are_refused_however_they_are_written(host):
     with pytest.raises(FetchError):
         asyncio.run(public_addresses(host, 80))

@@ -63,7 +63,7 @@ def test_page_shows_every_part_of_a_claim(tmp_path):
         "1 claim is missing",
         "Ada wrote.",
         "label REFUTES",
-        "the proof's verdict SUPPORTS",
+        "verdict: supported",
         "[Ada Lovelace, 1] She wrote the first program.",  # the text that the record holds
         "[Analytical Engine, 4] It had gears. (rank 2)",  # the text of the knowledge base
         "[Analytical Engine] (rank 2)",
@@ -85,7 +85,7 @@ def test_probabilities_of_a_verifier_are_shown(tmp_path):
     records = [verified_result(Claim(GOLD.id, GOLD.claim)).to_json()]
     (trace,) = read_traces(written(tmp_path / "r.jsonl", records))
     found = Reader(page(ReportCase(GOLD, trace, Outcome.FOUND)))
-    assert "verdict REFUTES (0.62)" in found.text
+    assert "verdict: refuted, 62%" in found.text
     assert "Judged not sufficient (probability that it is: 0.62)." in found.text
     assert "Judged sufficient (probability 0.88)." in found.text
 

@@ -48,20 +48,11 @@ def test_different_pages_differ(first, second):
 @pytest.mark.parametrize(
     "url",
     [
-        "",
-        "  ",
-        "javascript:alert(1)",
-        "java\nscript:alert(document.cookie)",
-        " JavaScript:alert(1)//example.org/",
-        "data:text/html,<script>alert(1)</script>",
-        "mailto:editor@example.org",
-        "ftp://example.org/file",
-        "file:///etc/passwd",
+        *("", "  ", "http://", "https:///path", "http://exa mple.org/", "http://<script>.org/"),
+        *("javascript:alert(1)", "java\nscript:alert(document.cookie)"),
+        *(" JavaScript:alert(1)//example.org/", "data:text/html,<script>alert(1)</script>"),
+        *("mailto:editor@example.org", "ftp://example.org/file", "file:///etc/passwd"),
         "Smith 2004, p. 12",
-        "http://",
-        "https:///path",
-        "http://exa mple.org/",
-        "http://<script>.org/",
     ],
 )
 def test_other_strings_are_not_of_the_web(url):

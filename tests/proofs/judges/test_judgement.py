@@ -6,71 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs import GeneratedProofJudge, Judgement, LexicalJudge, NatOp, ProofGenerator, Verdict
+from proofs.drafting import lexical_proof
+from proofs.judges.claim_form import form_warning
 from proofs.judges.generated import ClassifierJudge, pooled_states
-from proofs.judges.judgement import form_warning
 from proofs.judges.verifier_judge import VerifierJudge
+from proofs.lexicons import default_lexicon
 from proofs.logic import REFUTING_OPERATORS
 from proofs.logic.words import word_list, word_spans
 from proofs.verifier import LABELS, Reading
 from tests.proofs.helpers import bart, claims, evidence
-from tests.proofs.verifier.fixed_verifier import FixedVerifier
 from trie import Seq2Seq
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("Was Ada born in Torvik?", "question"),
-        ("Emmy Awards?", "question"),
-        ('Who wrote "Emma?"', "question"),
-        ("I think that Ada is the best painter.", "opinion"),
-        ("In my opinion, Oslo is too cold.", "opinion"),
-        ("Seth Meyers", "name"),
-        ("The Lord of the Rings", "name"),
-        ("Good morning, everyone!", "greeting"),
-        ("مرحبا بكم", "script"),
-        ("Рим стоит на Тибре.", "script"),
-        ("dog dog Dog dog.", "over and over"),
-        ("Paris est la capitale de la France et se trouve sur la Seine.", "not in English"),
-        ("Die Stadt ist am Fluss und wurde 1203 gegründet.", "not in English"),
-        ("El puente fue construido en 1931 por una empresa.", "not in English"),
-        ("Roma è la capitale che si trova nel Lazio.", "not in English"),
-        ("A ponte não foi construída em 1931.", "not in English"),
-        ("Amsterdam is een stad en wordt niet groter.", "not in English"),
-    ],
-)
-def test_what_states_nothing_is_named(text, says):
-    assert says in (form_warning(text) or "")
-    (judgement,) = VerifierJudge(FixedVerifier((0.9, 0.05, 0.05))).judge(
-        [text], [[("Ada", f"Ada wrote of this: {text}")]]
-    )
-    assert (judgement.verdict, judgement.proof, judgement.verdicts) == (None, None, None)
-    assert judgement.sufficient  # a search for it may stop
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Dogs bark.",
-        "Rome Burns.",
-        "Seth Meyers was born in Illinois",
-        "Who's Who is a book.",
-        "The film Why? was released in 2001.",
-        "Ada thinks that Oslo is cold.",
-        "1984 is a novel",
-        "dogs bark",
-        "Hello is a song of 2015.",
-        "Los Angeles lies beside La La Land",
-        "Vincent van der Meer is a painter.",
-        "Le Jardin des Plantes lies in Paris.",
-        "Her novel Die Stadt und das Meer was filmed.",
-        "The river Москва flows through Moscow.",
-        "",
-    ],
-)
-def test_claims_are_not(text):
-    assert form_warning(text) is None
-
 
 CLAIM = "The lighthouse at Port Merrow was built by an Irish engineer."
 LIGHTHOUSE = ("Port Merrow Lighthouse", "The lighthouse at Port Merrow was built by Ada Quill.")
@@ -160,12 +105,14 @@ def check(judgement, claim, texts, stop_at):
     # Decision and probability agree.
     shares = judgement.verdicts
     assert sum(shares.values()) == pytest.approx(1, abs=3e-6)
-    assert judgement.confidence == shares[verdict] if verdict is not None else False
+    scored = judgement.scored_verdict
+    assert scored is not None
+    assert scored.confidence == shares[scored.label]
     assert judgement.sufficient == (verdict is not Verdict.NOT_ENOUGH_INFO)
     if judgement.sufficient:
         assert judgement.probability >= stop_at
-    if judgement.outweighed is None:
-        assert judgement.confidence == max(shares.values())
+    if scored.outweighed is None:
+        assert scored.confidence == max(shares.values())
     else:
         assert not judgement.sufficient
         assert judgement.probability < stop_at
@@ -202,7 +149,7 @@ def test_every_judgement_agrees_with_itself(claim, texts, stop_at, seed, words):
     judge = VerifierJudge(RandomVerifier(seed, words=words), stop_at=stop_at)
     (judgement,) = judge.judge([claim], [texts])
     judgement = judgement.located(claim, texts)
-    if form_warning(claim) is not None and texts:
+    if form_warning(claim) is not None:
         assert judgement.verdict is judgement.proof is judgement.verdicts is None
     elif texts and claim.split():
         check(judgement, claim, texts, stop_at)
@@ -215,13 +162,12 @@ BORN_ENGINEER = ("Ada Quill", "Ada Quill (born 1873 in Cork) was an Irish engine
 
 
 def judged(claim, texts):
-    """Return the lexical judgement, and check its proof in every form of output."""
-    (judgement,) = LexicalJudge().judge([claim], [texts])
-    assert judgement.proof is not None
-    judgement.proof.validate(claim, texts)
-    judgement.proof.to_html(texts).encode("utf-8")
-    assert type(judgement.proof).parse(judgement.proof.to_text()) == judgement.proof
-    return judgement
+    """Return the judgement of a lexical proof, which is checked in every form of output."""
+    proof = lexical_proof(claim, texts, lexicon=default_lexicon())
+    proof.validate(claim, texts)
+    proof.to_html(texts).encode("utf-8")
+    assert type(proof).parse(proof.to_text()) == proof
+    return Judgement(proof.sufficient, proof)
 
 
 @given(claims, evidence)

@@ -330,12 +330,6 @@ def test_sentences():
     assert next(steps_in_words(steps)) == '"Bo Lind" says the same as "Bo Lind"'
 
 
-QUOTED_FROM = [
-    ("Ada Quill", "Ada Quill was born in 1873."),
-    ("Bo Lind", "Bo Lind was born in 1873."),
-]
-
-
 class Cells(HTMLParser):
     """Collects the text of the cells of a table, row by row."""
 
@@ -366,7 +360,7 @@ def test_rows_show_steps_and_titles():
             ProofStep("in Rome", "Ada Quill", NatOp.INDEPENDENCE),
         )
     )
-    assert Cells(proof.to_html(QUOTED_FROM)).rows[1:] == [
+    assert Cells(proof.to_html(WORDING_EVIDENCE)).rows[1:] == [
         ["“Bo & Lind”", "says the same as", "“Bo Lind” Bo Lind"],
         [
             "“born in 1874”",
@@ -388,23 +382,17 @@ def test_rows_show_steps_and_titles():
         ("She sang", "for a band that Bo Lind founded", None),
         ("She sang", "for a band that toured Peru", "Which band that toured Peru?"),
         ("Bo was born", "on 3 May 1874.", "When?"),
-        ("Bo was born", "in May", "When?"),
         ("She met", "the author of Rain of Glass,", "Who is the author of Rain of Glass?"),
         ("It stands in", "the capital of Peru", "What is the capital of Peru?"),
         ("She met", 'the author of "Rain', None),  # cut within a title
         ("She made", 'a "silent" film', 'Which "silent" film?'),
-        ("She made", 'a "silent" "film', None),
         ("She met", "the author of a novel", None),
-        ("Bo Lind", "is a Belgian comedian", None),
         ("Bo Lind is", "a Belgian comedian", None),  # that he is one is in question, not which
         ("She won", "a lot of prizes", None),
-        ("It is", "in a the house", None),
         ("It lasted", "for a long time", None),
-        ("She played", "with May", None),
         ("It lies in", "the south of Peru", None),
         ("Bo", "died", None),
         ("", "Bo Lind", None),
-        ("", "...", None),
     ],
 )
 def test_questions(before, span, expected):

@@ -73,7 +73,7 @@ def test_the_verdict_is_that_of_the_best_of_all_proofs_when_one_is_certain(encod
 
         (judgement,) = VerifierJudge(ProofReader(backend, encoder)).judge([CLAIM], [EVIDENCE])
         assert "".join(o.value for o in judgement.proof.operators) == operators
-        assert judgement.confidence == pytest.approx(1, abs=1e-4)
+        assert judgement.scored_verdict.confidence == pytest.approx(1, abs=1e-4)
 
 
 def test_successive_independent_spans_are_one_step(encoder):

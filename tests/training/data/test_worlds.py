@@ -127,18 +127,11 @@ def test_facts_are_fixed_distinct_and_in_order(kind):
 
 SEEDS = st.integers(0, 10**6)
 WORDS = {number_words(n): n for n in range(100)}
-CENTURIES = {
-    "twelfth": 12,
-    "thirteenth": 13,
-    "fourteenth": 14,
-    "fifteenth": 15,
-    "sixteenth": 16,
-    "seventeenth": 17,
-    "eighteenth": 18,
-    "nineteenth": 19,
-    "twentieth": 20,
-    "twenty-first": 21,
-}
+_ORDINALS = (
+    *("twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth"),
+    *("eighteenth", "nineteenth", "twentieth", "twenty-first"),
+)
+CENTURIES = {ordinal: number for number, ordinal in enumerate(_ORDINALS, 12)}
 AGO = {"a century": 100, "fifty years": 50, "two centuries": 200}
 
 

@@ -12,18 +12,8 @@ from tests.trie.helpers import unigram_tokenizer
 from training.warm_start import mini_tokenizer
 from trie import SafeTokenizer
 
-SPECIALS = [
-    "[CLS]",
-    "[SEP]",
-    "[PAD]",
-    "[MASK]",
-    "<s>",
-    "</s>",
-    "<pad>",
-    "<mask>",
-    "<prove>",
-    "<e1>",
-]
+SPECIALS = [f"[{name}]" for name in ("CLS", "SEP", "PAD", "MASK")]
+SPECIALS += [f"<{name}>" for name in ("s", "/s", "pad", "mask", "prove", "e1")]
 KINDS = ["wordpiece", "bpe", "unigram"]
 text = st.lists(
     st.sampled_from(
