@@ -22,9 +22,7 @@ MINILM = "all-MiniLM-L6-v2"
 # Names of the bundled models, sentence encoder, verifiers and knowledge base.
 MODELS = ("mini",)
 ENCODER = "mini-encoder"
-READER = "reader"
-FAST_VERIFIER = "mini-verifier"
-VERIFIERS = (READER, FAST_VERIFIER)
+VERIFIERS = READER, FAST_VERIFIER = "reader", "mini-verifier"
 DEMO = "demo"
 
 

@@ -2,12 +2,10 @@
 
 Run as ``python -m benchmarks.verdicts --data DATA --kb KB --verifier DIR``. The sets are:
 
-- ``contrast``, ``verdict-kinds`` and ``own``: pairs of a true and a false claim on the same evidence; ``own`` are
-  about the bundled documents and some that were written for it, with distractors in the evidence.
-  Of pairs the table also has the share with both claims right;
+- ``contrast``, ``verdict-kinds``, ``own``: true and false claims on one evidence; ``own`` are about
+  bundled documents, among distractors. Of pairs the table also has the share with both right;
 - ``fever``, ``hover``, ``feverous``, ``fool-me-twice``: claims with their gold sentences;
-- ``vitaminc``, ``paws``, ``tabfact``: pairs of texts; ``cg2c-doc``: claims with a document and one
-  that lacks what they say;
+- ``vitaminc``, ``paws``, ``tabfact``: pairs of texts; ``cg2c-doc``: with and without what they say;
 - ``wice``: claims of Wikipedia with all sentences of the page that they cite, where ``area`` is
   that of supported claims over partly supported and unsupported ones.
 

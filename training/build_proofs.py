@@ -4,9 +4,7 @@ Run as ``python -m training build_proofs --kb KB --source hover:FILE OUT.jsonl``
 those of the task `prove`; concatenate them with others for training joint.
 
 The proofs are those of a natural-logic reader. Examples whose label it does not predict are left
-out: their labels are often wrong, or their words do not show them. What a proof of the complete
-evidence quotes from the document that is then withheld is what the rest lacks, whatever the
-verifier says.
+out: their labels are often wrong, or their words do not show them.
 """
 
 from __future__ import annotations
@@ -21,8 +19,7 @@ from admiral.gold import Label
 from admiral.kb import KnowledgeBase, locate
 from admiral.models.verifiers import open_named_verifier
 from admiral.requirements import READER
-from proofs import NatOp, Proof, ProofStep, Verdict
-from proofs.judges.judgement import Evidence
+from proofs import Verdict
 from proofs.judges.verifier_judge import VerifierJudge
 from proofs.verifier import Verifier
 from training.data.claim_sources import sample_claims
@@ -45,50 +42,15 @@ _VERDICTS: dict[Label | None, Verdict] = {
 def confirmed_proofs(
     verifier: Verifier, examples: Iterable[JudgedEvidence]
 ) -> Iterator[ProveSample]:
-    """Yield a proof of each example whose label the verifier predicts.
-
-    Of examples that have lost a document, yield the proof of the complete evidence, which comes
-    before them, without what it quotes from that document.
-    """
+    """Yield a proof of each example whose label the verifier predicts."""
     # Evidence counts as sufficient if NOT ENOUGH INFO is not the most probable verdict.
     verified = VerifierJudge(verifier)
-    complete: ProveSample | None = None
     remaining = (one for one in examples if one.label and one.evidence)
     while batch := list(islice(remaining, _BATCH_SIZE)):
         judgements = verified.judge([one.claim for one in batch], [one.evidence for one in batch])
         for example, judgement in zip(batch, judgements, strict=True):
-            proof, verdict = judgement.proof, judgement.verdict
-            agrees = proof is not None and proof.verdict() is verdict
-            confirmed = proof if agrees and verdict is _VERDICTS[example.label] else None
-            is_complete = example.label is not Label.NOT_ENOUGH_INFO
-            if not is_complete and complete is not None and complete.claim == example.claim:
-                confirmed = without_quotations(complete, example.evidence) or confirmed
-            if confirmed is None:
-                continue
-            sample = ProveSample(example.claim, example.evidence, confirmed)
-            if is_complete:
-                complete = sample
-            yield sample
-
-
-def without_quotations(complete: ProveSample, evidence: Evidence) -> Proof | None:
-    """Return a proof with the steps independent that quote documents not in the evidence.
-
-    A title that the evidence mentions can still be quoted. None if no step depends on the others.
-
-    `complete`: the proof with all of its evidence.
-    """
-    titles = {title for title, _ in evidence}
-    texts = [text for pair in evidence for text in pair]
-    steps, lacking = [], False
-    for step in complete.proof.located(complete.claim, complete.evidence).steps:
-        place = step.quotation
-        if place is not None and place.title not in titles:
-            named = step.evidence in place.title and any(step.evidence in text for text in texts)
-            if not named:
-                step, lacking = ProofStep(step.claim, "", NatOp.INDEPENDENCE), True
-        steps.append(step)
-    return Proof(tuple(steps)) if lacking else None
+            if judgement.proof is not None and judgement.verdict is _VERDICTS[example.label]:
+                yield ProveSample(example.claim, example.evidence, judgement.proof)
 
 
 class ProofOptions(DocumentOptions, ClaimOptions):

@@ -306,21 +306,6 @@ def test_a_proof_has_the_verdict_that_label_and_verifier_agree_on(label, said, v
         assert independent is (verdict is Verdict.NOT_ENOUGH_INFO)
 
 
-def test_what_was_quoted_from_a_withheld_document_is_not_covered():
-    complete = JudgedEvidence(CLAIM, (TOWER, QUILL), True, Label.REFUTES, 2)
-    incomplete = JudgedEvidence(CLAIM, (TOWER,), False, Label.NOT_ENOUGH_INFO, 2)
-    examples = [complete, incomplete]
-    # The verifier takes no notice of what is missing.
-    proofs = list(confirmed_proofs(FixedVerifier.certain("contradiction"), examples))
-    assert [sample.evidence for sample in proofs] == [complete.evidence, incomplete.evidence]
-    proofs[1].proof.validate(CLAIM, incomplete.evidence)
-    assert proofs[0].proof.sufficient and not proofs[1].proof.sufficient
-    assert "American" in " ".join(proofs[1].proof.missing)
-    assert "lighthouse" not in " ".join(proofs[1].proof.missing)
-    # Without the document's name, all that is left is what the other document says.
-    assert list(confirmed_proofs(FixedVerifier.certain("contradiction"), [incomplete])) == []
-
-
 def test_the_program_writes_samples_that_training_reads(user_cache, tmp_path):
     verifier, out = write_classifier_directory(tmp_path / "model"), tmp_path / "proofs.jsonl"
     gold = tmp_path / "gold.jsonl"
