@@ -12,8 +12,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import resources
+
+import yaml
 
 from proofs.logic import NatOp
+
+#: Lists of words.
+WORDS: dict[str, str] = yaml.safe_load(
+    (resources.files(__package__) / "words.yaml").read_text(encoding="utf-8")
+)
 
 
 def _numbered(names: str, first: int, step: int = 1) -> dict[str, int]:
@@ -27,7 +35,9 @@ SMALL = _numbered(
     0,
 )
 TENS = _numbered("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
-SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+SMALL_AND_TENS = SMALL | TENS
+SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "lakh": 10**5, "million": 10**6}
+SCALES |= {"crore": 10**7, "billion": 10**9, "trillion": 10**12}
 ORDINALS = _numbered(
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
     "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth",
@@ -42,39 +52,6 @@ YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 DECADE = re.compile(r"(?:1[0-9]|20)[0-9]0s")
 
 
-# Adjectives of a nation; names of its country. Underscores stand for spaces.
-_TABLE = """
-afghan; afghanistan / albanian; albania / algerian; algeria / american; united_states usa u.s u.s.a
-america / angolan; angola / argentine argentinian; argentina / armenian; armenia /
-australian; australia / austrian; austria / azerbaijani; azerbaijan / bangladeshi; bangladesh /
-belarusian; belarus / belgian; belgium / bolivian; bolivia / bosnian; bosnia / brazilian; brazil /
-british; united_kingdom uk u.k britain great_britain / bulgarian; bulgaria / cambodian; cambodia /
-cameroonian; cameroon / canadian; canada / chilean; chile / chinese; china / colombian; colombia /
-congolese; congo / croatian; croatia / cuban; cuba / cypriot; cyprus /
-czech; czech_republic czechia / danish; denmark / dutch; netherlands holland /
-ecuadorian; ecuador / egyptian; egypt / english; england / estonian; estonia / ethiopian; ethiopia /
-filipino philippine; philippines / finnish; finland / french; france / georgian; georgia /
-german; germany / ghanaian; ghana / greek; greece / guatemalan; guatemala / haitian; haiti /
-honduran; honduras / hungarian; hungary / icelandic; iceland / indian; india /
-indonesian; indonesia / iranian persian; iran / iraqi; iraq / irish; ireland / israeli; israel /
-italian; italy / jamaican; jamaica / japanese; japan / jordanian; jordan / kazakh; kazakhstan /
-kenyan; kenya / korean; korea / kuwaiti; kuwait / latvian; latvia / lebanese; lebanon /
-liberian; liberia / libyan; libya / lithuanian; lithuania / luxembourgish; luxembourg /
-macedonian; macedonia / malaysian; malaysia / maltese; malta / mexican; mexico /
-moldovan; moldova / mongolian; mongolia / moroccan; morocco / namibian; namibia / nepalese; nepal /
-new_zealander; new_zealand / nicaraguan; nicaragua / nigerian; nigeria /
-north_korean; north_korea / norwegian; norway / pakistani; pakistan / palestinian; palestine /
-panamanian; panama / paraguayan; paraguay / peruvian; peru / polish; poland /
-portuguese; portugal / qatari; qatar / romanian; romania / russian; russia / rwandan; rwanda /
-salvadoran; el_salvador / saudi; saudi_arabia / scottish; scotland / senegalese; senegal /
-serbian; serbia / singaporean; singapore / slovak; slovakia / slovene slovenian; slovenia /
-somali; somalia / south_african; south_africa / south_korean; south_korea / spanish; spain /
-sri_lankan; sri_lanka / sudanese; sudan / swedish; sweden / swiss; switzerland / syrian; syria /
-taiwanese; taiwan / tanzanian; tanzania / thai; thailand / tunisian; tunisia / turkish; turkey /
-ugandan; uganda / ukrainian; ukraine / uruguayan; uruguay / uzbek; uzbekistan /
-venezuelan; venezuela / vietnamese; vietnam / welsh; wales / yemeni; yemen / zambian; zambia /
-zimbabwean; zimbabwe
-"""
 _INCLUDES = {
     "british": ("english", "scottish", "welsh", "irish"),
     "korean": ("north korean", "south korean"),
@@ -84,7 +61,7 @@ _INCLUDES = {
 def _read() -> tuple[dict[str, str], dict[str, str]]:
     adjectives: dict[str, str] = {}
     countries: dict[str, str] = {}
-    for entry in _TABLE.split("/"):
+    for entry in WORDS["nations"].split("/"):
         adjective, _, country = entry.partition(";")
         forms = [word.replace("_", " ") for word in adjective.split()]
         names = [word.replace("_", " ") for word in country.split()]
@@ -104,8 +81,8 @@ def overlap(left: str, right: str) -> bool:
     return right in _INCLUDES.get(left, ()) or left in _INCLUDES.get(right, ())
 
 
-_SMALL = SMALL | TENS
-_SMALL |= {f"{ten}-{unit}": TENS[ten] + SMALL[unit] for ten in TENS for unit in list(SMALL)[1:10]}
+_SPELLED = SMALL_AND_TENS.copy()
+_SPELLED |= {f"{ten}-{unit}": TENS[ten] + SMALL[unit] for ten in TENS for unit in list(SMALL)[1:10]}
 _NUMBER = re.compile(r"[0-9]{1,12}(?:,[0-9]{3})*(?:\.[0-9]{1,6})?")
 _DAY = re.compile(r"[12]?[0-9]|3[01]")
 
@@ -126,7 +103,7 @@ def value(norm: str) -> tuple[str, str] | None:
     if match := ORDINAL.fullmatch(norm):
         return "ordinal", match[1].lstrip("0") or "0"
     if (number := _number(norm)) is not None:
-        return "number", f"{number:.6f}".rstrip("0").rstrip(".")
+        return "number", _digits(number)
     if norm in MONTHS:
         return "month", norm
     if norm in NATIONALITIES:
@@ -182,62 +159,79 @@ def merge_values(norms: Sequence[str]) -> list[str]:
     words: list[str] = []
     at = 0
     while at < len(norms):
-        end, amount = _read_number(norms, at)
-        if end > at + 1:
-            words.append(f"{amount:.6f}".rstrip("0").rstrip("."))
-        elif " ".join(norms[at : at + 2]) in MULTIWORD_NAMES:
+        rest = " ".join(norms[at : at + _LONGEST_NUMBER])
+        spelled = number_in_words(rest, 0, _LONGEST_NUMBER)
+        scale = SCALES.get(norms[at + 1], 1) if at + 1 < len(norms) else 1
+        digits = _NUMBER.fullmatch(norms[at])
+        end = at + 1
+        if spelled and " " in (read := rest[: spelled[1]]):
+            words.append(_digits(float(spelled[0])))
+            end = at + 1 + read.count(" ")
+        elif digits and scale > 100:
+            words.append(_digits(float(norms[at].replace(",", "")) * scale))
             end = at + 2
-            words.append(" ".join(norms[at:end]))
+        elif " ".join(norms[at : at + 2]) in MULTIWORD_NAMES:
+            words.append(" ".join(norms[at : at + 2]))
+            end = at + 2
         else:
             beside = (*norms[max(at - 1, 0) : at], *norms[at + 1 : at + 2])
             day = _DAY.fullmatch(norms[at]) and not MONTHS.keys().isdisjoint(beside)
             words.append(f"{int(norms[at])}th" if day else norms[at])
-            end = at + 1
         at = end
     return words
 
 
+def _digits(number: float) -> str:
+    return f"{number:.6f}".rstrip("0").rstrip(".")
+
+
 def _number(norm: str) -> float | None:
-    if norm in _SMALL:
-        return float(_SMALL[norm])
+    if norm in _SPELLED:
+        return float(_SPELLED[norm])
     return float(norm.replace(",", "")) if _NUMBER.fullmatch(norm) else None
 
 
-def _read_number(norms: Sequence[str], at: int) -> tuple[int, float]:
-    """Return the end and the value of the number that begins at word `at`; end `at` if none."""
-    total, part, end = 0.0, 0.0, at
-    last_scale = float("inf")  # scales must decrease: millions before thousands
-    while end < len(norms):
-        amount, scale = _number(norms[end]), SCALES.get(norms[end])
-        if scale == 100 and 0 < part < 10:
-            part *= 100
-        elif scale is not None and scale > 100 and part and scale < last_scale:
-            total, part, last_scale = total + part * scale, 0.0, scale
-        elif amount is not None and _continues(
-            norms[end], part, amount, first=end == at, last_scale=last_scale
-        ):
-            part += amount
-        elif norms[end] == "and" and end > at and norms[end - 1] in SCALES:
-            following = _number(norms[end + 1]) if end + 1 < len(norms) else None
-            if following is None or following >= 100:
+_LONGEST_NUMBER = 30
+_WORD = re.compile(r"( and |[ -])?([A-Za-z]{1,12})(?!\w)")
+
+
+def number_in_words(text: str, at: int, longest: int = 12) -> tuple[int, int, int] | None:
+    """Return the number that words state from a place on, where it ends, and its last scale.
+
+    The scale is that of the last word, as in "two or three hundred". None if there is no number.
+    `longest`: how many words are read at most.
+    """
+    total, part, largest, last, end = 0, 0, 10**15, "", -1
+    if text[at : at + 3].lower() == "an " or text[at : at + 2].lower() == "a ":
+        at, part, last = text.index(" ", at) + 1, 1, "a"
+    for _ in range(longest):
+        match = _WORD.match(text, at)
+        word = match[2].lower() if match else ""
+        if not match or (match[1] if not last or last == "a" else not match[1]):
+            break
+        if match[1] == " and " and (last not in SCALES or word in SCALES or last == "dozen"):
+            break
+        if word in SCALES:
+            scale = SCALES[word]
+            if scale <= 100 and 0 < part < 100 and last != "dozen":
+                part *= scale
+            elif 100 < scale < largest and part:
+                total, part, largest = total + part * scale, 0, scale
+            else:
                 break
         else:
-            break
-        end += 1
-    return end, total + part
-
-
-def _continues(norm: str, part: float, amount: float, *, first: bool, last_scale: float) -> bool:
-    """Return whether a word can continue a number whose value is `part` ("forty", then "two")."""
-    if first:
-        return True
-    if norm not in _SMALL or amount == 0:
-        return False
-    if part == 0:
-        return amount < last_scale
-    if part % 100 == 0:
-        return amount < 100
-    return part % 10 == 0 and part % 100 >= 20 and amount < 10
+            small, before = SMALL_AND_TENS.get(word), SMALL_AND_TENS.get(last, 0)
+            if small is None or last in ("a", "dozen"):
+                break
+            if not last or last in SCALES or 0 < small < 10 <= 20 <= before:
+                part += small
+            elif 12 < before < 20 <= small and part == before and not total:
+                part = 100 * part + small  # a year: nineteen eighty
+            else:
+                break
+        last, at = word, match.end()
+        end = at
+    return (total + part, end, SCALES.get(last, 1)) if end > 0 else None
 
 
 # A share is a set of four possibilities, one bit each: none, a minority, a majority, all.

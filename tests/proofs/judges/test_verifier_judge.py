@@ -10,6 +10,7 @@ import pytest
 from proofs import NatOp, Verdict
 from proofs.judges.judgement import Judgement
 from proofs.judges.verifier_judge import VerifierJudge, decided_alone
+from proofs.logic.words import Quotation
 from proofs.verifier import Comparison, Reading, Sentence
 from proofs.verifier.exact_comparison import compare
 from tests.proofs.verifier.fixed_verifier import FixedVerifier
@@ -132,7 +133,10 @@ def test_spans_that_the_verifier_leaves_open_are_missing() -> None:
 
 
 def test_compared_values_are_quoted() -> None:
-    compared = Comparison("contradiction", "five", "six", 1, "Five is not six.")
+    quotation = Quotation("Town", 1, 7, 10)
+    compared = Comparison(
+        "contradiction", "five", "six", 1, "Five is not six.", (13, 17), quotation
+    )
     claim = "The town has five schools and three parks."
     texts = [("Town", "The town has three parks."), ("Town", "It has six schools.")]
     reading = Reading(np.array(WRONG), np.array([SURE, WRONG]), comparisons=(compared,))
