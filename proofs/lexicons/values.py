@@ -8,11 +8,13 @@ that of their sets.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from typing import Any
 
 import yaml
 
@@ -52,37 +54,20 @@ YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 DECADE = re.compile(r"(?:1[0-9]|20)[0-9]0s")
 
 
-_INCLUDES = {
-    "british": ("english", "scottish", "welsh", "irish"),
-    "korean": ("north korean", "south korean"),
-}
-
-
-def _read() -> tuple[dict[str, str], dict[str, str]]:
-    adjectives: dict[str, str] = {}
-    countries: dict[str, str] = {}
-    for entry in WORDS["nations"].split("/"):
-        adjective, _, country = entry.partition(";")
-        forms = [word.replace("_", " ") for word in adjective.split()]
-        names = [word.replace("_", " ") for word in country.split()]
-        adjectives |= dict.fromkeys(forms, forms[0])
-        countries |= dict.fromkeys(names, forms[0])
-    return adjectives, countries
+def _nations(part: int) -> dict[str, str]:
+    entries = [entry.split(";") for entry in WORDS["nations"].split("/")]
+    return {
+        name.replace("_", " "): entry[0].split()[0].replace("_", " ")
+        for entry in entries
+        for name in entry[part].split()
+    }
 
 
 #: Nationality -> nation, and country -> nation. A nation is identified by its first adjective.
-NATIONALITIES, COUNTRIES = _read()
-#: The nationalities and countries of more than one word.
-MULTIWORD_NAMES = frozenset(name for name in (*NATIONALITIES, *COUNTRIES) if " " in name)
-
-
-def overlap(left: str, right: str) -> bool:
-    """Return whether one of two nations includes the other."""
-    return right in _INCLUDES.get(left, ()) or left in _INCLUDES.get(right, ())
-
-
-_SPELLED = SMALL_AND_TENS.copy()
-_SPELLED |= {f"{ten}-{unit}": TENS[ten] + SMALL[unit] for ten in TENS for unit in list(SMALL)[1:10]}
+NATIONALITIES, COUNTRIES = _nations(0), _nations(1)
+_NAMES_OF_TWO_WORDS = frozenset(name for name in (*NATIONALITIES, *COUNTRIES) if " " in name)
+_INCLUDED = [{"british", each} for each in ("english", "scottish", "welsh", "irish")]
+_INCLUDED += [{"korean", each} for each in ("north korean", "south korean")]
 _NUMBER = re.compile(r"[0-9]{1,12}(?:,[0-9]{3})*(?:\.[0-9]{1,6})?")
 _DAY = re.compile(r"[12]?[0-9]|3[01]")
 
@@ -131,7 +116,7 @@ def excludes(claim: str, evidence: str) -> bool:
         return not is_year_of(claim, evidence) and not is_year_of(evidence, claim)
     if claimed[0] != stated[0] or claimed[0] == "country":
         return False
-    return claimed[1] != stated[1] and not overlap(claimed[1], stated[1])
+    return claimed[1] != stated[1] and {claimed[1], stated[1]} not in _INCLUDED
 
 
 def same_value(claim: str, evidence: str) -> bool:
@@ -161,23 +146,21 @@ def merge_values(norms: Sequence[str]) -> list[str]:
     while at < len(norms):
         rest = " ".join(norms[at : at + _LONGEST_NUMBER])
         spelled = number_in_words(rest, 0, _LONGEST_NUMBER)
+        length = 1 + rest.count(" ", 0, spelled[1]) if spelled else 1
         scale = SCALES.get(norms[at + 1], 1) if at + 1 < len(norms) else 1
-        digits = _NUMBER.fullmatch(norms[at])
-        end = at + 1
-        if spelled and " " in (read := rest[: spelled[1]]):
-            words.append(_digits(float(spelled[0])))
-            end = at + 1 + read.count(" ")
-        elif digits and scale > 100:
+        if spelled and length > 1:
+            words.append(_digits(spelled[0]))
+        elif scale > 100 and _NUMBER.fullmatch(norms[at]):
             words.append(_digits(float(norms[at].replace(",", "")) * scale))
-            end = at + 2
-        elif " ".join(norms[at : at + 2]) in MULTIWORD_NAMES:
+            length = 2
+        elif " ".join(norms[at : at + 2]) in _NAMES_OF_TWO_WORDS:
             words.append(" ".join(norms[at : at + 2]))
-            end = at + 2
+            length = 2
         else:
-            beside = (*norms[max(at - 1, 0) : at], *norms[at + 1 : at + 2])
-            day = _DAY.fullmatch(norms[at]) and not MONTHS.keys().isdisjoint(beside)
-            words.append(f"{int(norms[at])}th" if day else norms[at])
-        at = end
+            beside = {*norms[max(at - 1, 0) : at], *norms[at + 1 : at + 2]}
+            is_day = _DAY.fullmatch(norms[at]) and beside & MONTHS.keys()
+            words.append(f"{int(norms[at])}th" if is_day else norms[at])
+        at += length
     return words
 
 
@@ -186,8 +169,9 @@ def _digits(number: float) -> str:
 
 
 def _number(norm: str) -> float | None:
-    if norm in _SPELLED:
-        return float(_SPELLED[norm])
+    spelled = number_in_words(norm, 0)
+    if spelled and spelled[1] == len(norm):
+        return float(spelled[0])
     return float(norm.replace(",", "")) if _NUMBER.fullmatch(norm) else None
 
 
@@ -234,45 +218,72 @@ def number_in_words(text: str, at: int, longest: int = 12) -> tuple[int, int, in
     return (total + part, end, SCALES.get(last, 1)) if end > 0 else None
 
 
-# A share is a set of four possibilities, one bit each: none, a minority, a majority, all.
-_SHARES = {
-    "no": 0b0001,
-    "none": 0b0001,
-    "some": 0b1110,
-    "several": 0b1110,
-    "most": 0b1100,
-    "all": 0b1000,
-    "every": 0b1000,
-    "each": 0b1000,
-}
-_EVERYTHING = 0b1111
-_AT_LEAST, _MORE, _AT_MOST, _FEWER, _EXACTLY = range(5)
-_MODIFIERS = {
-    ("no", "fewer", "than"): _AT_LEAST,
-    ("no", "less", "than"): _AT_LEAST,
-    ("no", "more", "than"): _AT_MOST,
-    ("at", "least"): _AT_LEAST,
-    ("more", "than"): _MORE,
-    ("at", "most"): _AT_MOST,
-    ("up", "to"): _AT_MOST,
-    ("fewer", "than"): _FEWER,
-    ("less", "than"): _FEWER,
-    ("over",): _MORE,
-    ("under",): _FEWER,
-    ("exactly",): _EXACTLY,
-}
-#: The words that quantifiers consist of.
-QUANTIFIER_WORDS = frozenset(_SHARES).union(*_MODIFIERS)
 # A number and where the amounts end: just below it (-1), at it (0) or just above it (1).
 Bound = tuple[float, int]
 
 
+def _sign(first: Bound, second: Bound) -> int:
+    """Return the sign of a difference; sums of floats may differ in the last digit."""
+    if math.isclose(first[0], second[0], rel_tol=1e-9):
+        return (first[1] > second[1]) - (first[1] < second[1])
+    return (first > second) - (first < second)
+
+
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """The non-negative amounts from `low` to `high`, both inclusive."""
+    """The amounts from `low` to `high`, both inclusive."""
 
-    low: Bound = (0.0, 0)
-    high: Bound = (float("inf"), 0)
+    low: Bound = (-math.inf, 0)
+    high: Bound = (math.inf, 0)
+
+    def contains(self, other: Amounts) -> bool:
+        """Return whether all amounts of another one are of this one."""
+        return _sign(self.low, other.low) <= 0 <= _sign(self.high, other.high)
+
+    def meets(self, other: Amounts) -> bool:
+        """Return whether an amount is of both."""
+        return _sign(self.low, other.high) <= 0 <= _sign(self.high, other.low)
+
+    def exhausts(self, other: Amounts) -> bool:
+        """Return whether all amounts are of one of two that do not meet."""
+        lower, upper = sorted((self, other), key=lambda amounts: amounts.low)
+        adjacent = upper.low[0] == lower.high[0] and upper.low[1] - lower.high[1] == 1
+        return adjacent and lower.low == Amounts().low and upper.high == Amounts().high
+
+
+MORE, AT_LEAST, FEWER, AT_MOST, EXACTLY = ">", ">=", "<", "<=", "="
+#: Words before a number that make it a bound.
+MODIFIERS = {
+    tuple(phrase.split()): kind
+    for kind, phrases in {
+        AT_LEAST: "at least/no fewer than/no less than",
+        AT_MOST: "at most/up to/no more than",
+        MORE: "more than/over",
+        FEWER: "fewer than/less than/under",
+        EXACTLY: "exactly",
+    }.items()
+    for phrase in phrases.split("/")
+}
+
+
+def bounded(amounts: Amounts, kind: str) -> Amounts:
+    """Return the amounts of "more than" some amounts, or another kind of bound."""
+    (low, below), (high, above) = amounts.low, amounts.high
+    bounds = {
+        MORE: Amounts(low=(high, above + 1)),
+        AT_LEAST: Amounts(low=amounts.low),
+        FEWER: Amounts(high=(low, below - 1)),
+        AT_MOST: Amounts(high=amounts.high),
+    }
+    return bounds.get(kind, amounts)
+
+
+# The possible shares of all things: none, a minority, a majority, all.
+_SHARES = {"no": 0b0001, "none": 0b0001, "some": 0b1110, "several": 0b1110, "most": 0b1100}
+_SHARES |= dict.fromkeys(("all", "every", "each"), 0b1000)
+_EVERYTHING = 0b1111
+#: The words that quantifiers consist of.
+QUANTIFIER_WORDS = frozenset(_SHARES).union(*MODIFIERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +291,18 @@ class Share:
     """A set of shares of all things, one bit each."""
 
     bits: int
+
+    def contains(self, other: Share) -> bool:
+        """Return whether all shares of another one are of this one."""
+        return self.bits & other.bits == other.bits
+
+    def meets(self, other: Share) -> bool:
+        """Return whether a share is of both."""
+        return self.bits & other.bits != 0
+
+    def exhausts(self, other: Share) -> bool:
+        """Return whether all shares are of one of two."""
+        return self.bits | other.bits == _EVERYTHING
 
 
 Quantifier = Amounts | Share
@@ -292,11 +315,11 @@ def quantifier(norms: Sequence[str]) -> tuple[Quantifier | None, list[str]]:
     see `amount`.
     """
     for at in range(len(norms)):
-        for modifier, kind in _MODIFIERS.items():
+        for modifier, kind in MODIFIERS.items():
             end = at + len(modifier)
             quantity = number(norms[end]) if end < len(norms) else None
             if quantity is not None and tuple(norms[at:end]) == modifier:
-                return _amounts(kind, quantity), [*norms[:at], *norms[end + 1 :]]
+                return bounded(_exactly(quantity), kind), [*norms[:at], *norms[end + 1 :]]
         share = _SHARES.get(norms[at])
         if share is not None:
             negated = at > 0 and norms[at - 1] == "not"
@@ -307,57 +330,27 @@ def quantifier(norms: Sequence[str]) -> tuple[Quantifier | None, list[str]]:
 
 def amount(norms: Sequence[str]) -> tuple[Amounts | None, list[str]]:
     """Return the amount that the only number of a span states, or None, and the other words."""
-    places = [at for at, norm in enumerate(norms) if number(norm) is not None]
-    if len(places) != 1:
+    found = [(at, known) for at, norm in enumerate(norms) if (known := number(norm)) is not None]
+    if len(found) != 1:
         return None, list(norms)
-    (at,) = places
-    quantity = number(norms[at])
-    assert quantity is not None
-    return _amounts(_EXACTLY, quantity), [*norms[:at], *norms[at + 1 :]]
+    ((at, quantity),) = found
+    return _exactly(quantity), [*norms[:at], *norms[at + 1 :]]
+
+
+def _exactly(quantity: float) -> Amounts:
+    return Amounts((quantity, 0), (quantity, 0))
 
 
 def relation(claim: Quantifier, evidence: Quantifier) -> NatOp | None:
     """Return the relation of the claim's quantifier to the evidence's, or None if it is unknown."""
-    if isinstance(claim, Share) and isinstance(evidence, Share):
-        return _share_relation(claim.bits, evidence.bits)
-    if isinstance(claim, Amounts) and isinstance(evidence, Amounts):
-        return _amount_relation(claim, evidence)
-    return None
-
-
-def _amounts(kind: int, quantity: float) -> Amounts:
-    low, high = Amounts().low, Amounts().high
-    if kind in (_AT_LEAST, _EXACTLY):
-        low = quantity, 0
-    if kind in (_AT_MOST, _EXACTLY):
-        high = quantity, 0
-    if kind == _MORE:
-        low = quantity, 1
-    if kind == _FEWER:
-        high = quantity, -1
-    return Amounts(low, high)
-
-
-def _share_relation(claim: int, evidence: int) -> NatOp | None:
-    if claim == evidence:
+    one: Any = claim
+    other: Any = evidence
+    if type(one) is not type(other):
+        return None
+    if one == other:
         return NatOp.EQUIVALENCE
-    if not claim & evidence:
-        exhaustive = claim | evidence == _EVERYTHING
-        return NatOp.NEGATION if exhaustive else NatOp.ALTERNATION
-    if claim & evidence == evidence:
+    if not one.meets(other):
+        return NatOp.NEGATION if one.exhausts(other) else NatOp.ALTERNATION
+    if one.contains(other):
         return NatOp.FORWARD
-    return NatOp.REVERSE if claim & evidence == claim else None
-
-
-def _amount_relation(claim: Amounts, evidence: Amounts) -> NatOp | None:
-    if claim == evidence:
-        return NatOp.EQUIVALENCE
-    lower, upper = sorted((claim, evidence), key=lambda amounts: amounts.low)
-    if upper.low > lower.high:
-        adjacent = upper.low[0] == lower.high[0] and upper.low[1] - lower.high[1] == 1
-        exhaustive = lower.low == Amounts().low and upper.high == Amounts().high
-        return NatOp.NEGATION if adjacent and exhaustive else NatOp.ALTERNATION
-    if claim.low <= evidence.low and evidence.high <= claim.high:
-        return NatOp.FORWARD
-    inside = evidence.low <= claim.low and claim.high <= evidence.high
-    return NatOp.REVERSE if inside else None
+    return NatOp.REVERSE if other.contains(one) else None

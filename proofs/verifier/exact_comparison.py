@@ -25,7 +25,8 @@ from proofs.verifier.statements import (
 )
 
 ENTAILMENT, CONTRADICTION = "entailment", "contradiction"
-_MAX_CHARACTERS = 1000
+_MAX_CHARACTERS = 1000  # of a claim
+_MAX_ITEMS = 200  # of a clause: longer ones are lists
 # Events that happen once to a subject, and properties of which it has one value.
 _ONCE = word_list(WORDS["once"])
 # Items of the evidence between the aligned ones, at most.
@@ -64,6 +65,7 @@ def compare(claim: str, evidence: Sequence[Sentence]) -> Comparison | None:
         (number, clause)
         for number, (title, text) in enumerate(evidence)
         for clause in clauses(title, text)
+        if len(clause.items) <= _MAX_ITEMS
     ]
     found = [
         replace(finding, sentence=number)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from proofs.lexicons.values import Amounts, Bound
+from proofs.lexicons.values import (
+    AT_LEAST,
+    AT_MOST,
+    EXACTLY,
+    FEWER,
+    MODIFIERS,
+    MORE,
+    Amounts,
+    bounded,
+)
 from proofs.logic.words import normalise, word_list
 from proofs.verifier.canonical import MONEY, canonical
 
@@ -48,17 +56,16 @@ _BEFORE_YEARS = word_list("in since until till by during before after from the c
 # Conversions to the next round number are not taken for statements of different lengths.
 _SAME_AFTER_CONVERSION, _DIFFERENT_AFTER_CONVERSION = 0.01, 0.1
 
-_MORE, _AT_LEAST, _FEWER, _AT_MOST, _EXACTLY, _JUST_OVER, _JUST_UNDER, _VAGUE = range(8)
-_MODIFIERS = {
+_JUST_OVER, _JUST_UNDER, _VAGUE = "just over", "just under", "about"
+_MODIFIERS = MODIFIERS | {
     tuple(phrase.split()): kind
     for kind, phrases in {
-        _MORE: "more than/greater than/higher than/longer than/over/above/exceeding/in excess of/"
-        "exceeds/exceeded/later than/after",
-        _AT_LEAST: "at least/no fewer than/no less than/not less than/a minimum of",
-        _FEWER: "less than/fewer than/lower than/shorter than/under/below/earlier than/before/"
-        "prior to",
-        _AT_MOST: "at most/up to/no more than/not more than/no later than/a maximum of",
-        _EXACTLY: "exactly/precisely/only/a total of",
+        MORE: "greater than/higher than/longer than/above/exceeding/in excess of/exceeds/exceeded/"
+        "later than/after",
+        AT_LEAST: "not less than/a minimum of",
+        FEWER: "lower than/shorter than/below/earlier than/before/prior to",
+        AT_MOST: "not more than/no later than/a maximum of",
+        EXACTLY: "precisely/only/a total of",
         _JUST_OVER: "just over/slightly more than/slightly over",
         _JUST_UNDER: "just under/slightly less than/slightly under/nearly/almost",
         _VAGUE: "about/around/approximately/roughly/circa/c/ca/some/estimated/close to/virtually/"
@@ -68,13 +75,13 @@ _MODIFIERS = {
     for phrase in phrases.split("/")
 }
 _LONGEST_MODIFIER = max(map(len, _MODIFIERS))
-_SUFFIXES = {
-    ("or", "more"): _AT_LEAST,
-    ("or", "fewer"): _AT_MOST,
-    ("or", "less"): _AT_MOST,
-    ("or", "so"): _VAGUE,
-    ("+",): _AT_LEAST,
-}
+_SUFFIXES = (
+    (["or", "more"], AT_LEAST),
+    (["or", "fewer"], AT_MOST),
+    (["or", "less"], AT_MOST),
+    (["or", "so"], _VAGUE),
+    (["+"], AT_LEAST),
+)
 _UNTIL = ("to", "until", "till", "through", "-", "–", "—")
 _JOINTS = {"between": ("and",), "from": _UNTIL, "since": _UNTIL}
 
@@ -130,12 +137,10 @@ def decide(claimed: Value, stated: Value) -> str | None:
         return None
     if claimed.possible == stated.possible or _same(claimed.possible, stated.sure):
         return "entailment"
-    if claimed.ends:
-        # A reign from 1900 to 1912 is not one that lies somewhere between these years.
-        return None if _meet(claimed.possible, stated.possible) else "contradiction"
-    if _contains(claimed.sure, stated.possible):
+    # A reign from 1900 to 1912 is not one that lies somewhere between these years.
+    if not claimed.ends and claimed.sure.contains(stated.possible):
         return "entailment"
-    if _meet(claimed.possible, stated.possible) or _is_rounded(claimed, stated):
+    if claimed.possible.meets(stated.possible) or _is_rounded(claimed, stated):
         return None
     return "contradiction"
 
@@ -154,7 +159,7 @@ def tokens(text: str) -> list[Token]:
             read[at] = token._replace(value=_date(token.value.point, 0, 0))
         elif token.word == "one" and read[at + 1 : at + 2] and read[at + 1].word != "of":
             read[at] = token._replace(word="", value=_point("number", 1.0))
-    return list(_merged(read))
+    return _merged(read)
 
 
 def duration(dates: Value) -> Value | None:
@@ -189,26 +194,8 @@ def change(levels: Value) -> Value | None:
     return _point(kind, abs(last.point - first.point), unit)
 
 
-def _contains(outer: Amounts, inner: Amounts) -> bool:
-    return _close(outer.low, inner.low) <= 0 <= _close(outer.high, inner.high)
-
-
-def _meet(first: Amounts, second: Amounts) -> bool:
-    return _close(first.low, second.high) <= 0 <= _close(first.high, second.low)
-
-
-def _close(first: Bound, second: Bound) -> int:
-    """Return the sign of the difference of two bounds; sums of floats may differ in the last digit.
-
-    For equal amounts the sides decide.
-    """
-    if math.isclose(first[0], second[0], rel_tol=1e-9):
-        return (first[1] > second[1]) - (first[1] < second[1])
-    return (first > second) - (first < second)
-
-
-def _same(first: Amounts, second: Amounts | None) -> bool:
-    return second is not None and _contains(first, second) and _contains(second, first)
+def _same(claimed: Amounts, stated: Amounts | None) -> bool:
+    return stated is not None and stated.contains(claimed) and claimed.contains(stated)
 
 
 def _is_rounded(claimed: Value, stated: Value) -> bool:
@@ -307,35 +294,29 @@ def _is_year(text: str, read: Sequence[Token], at: int) -> bool:
     return text[following.start].isupper() or not is_noun
 
 
-def _merged(read: Sequence[Token]) -> Iterator[Token]:
-    """Yield tokens, each value with the words that make it a bound, a range or vague."""
+def _merged(read: Sequence[Token]) -> list[Token]:
+    """Return tokens, each value with the words that make it a bound, a range or vague."""
     kept: list[Token] = []
     at = 0
     while at < len(read):
         token, at = read[at], at + 1
-        joints = _JOINTS.get(token.word, ())
-        if joints and at + 2 < len(read) and read[at + 1].word in joints:
-            found = _range(token.word, read[at].value, read[at + 2].value)
-            if found:
-                token = Token("", token.start, read[at + 2].end, found)
-                at += 3
-        elif token.value:
-            for length in range(min(_LONGEST_MODIFIER, len(kept)), 0, -1):
-                kind = _MODIFIERS.get(tuple(one.word for one in kept[-length:]))
-                if kind is not None:
-                    token = Token("", kept[-length].start, token.end, _bounded(token.value, kind))
-                    del kept[-length:]
-                    break
-            else:
-                for suffix, kind in _SUFFIXES.items():
-                    following = read[at : at + len(suffix)]
-                    if tuple(one.word for one in following) == suffix:
-                        value = _bounded(token.value, kind)
-                        token = Token("", token.start, following[-1].end, value)
-                        at += len(suffix)
-                        break
+        following = read[at : at + 3]
+        if len(following) == 3 and following[1].word in _JOINTS.get(token.word, ()):
+            if value := _range(token.word, following[0].value, following[2].value):
+                token, at = Token("", token.start, following[2].end, value), at + 3
+        elif value := token.value:
+            lengths = range(min(_LONGEST_MODIFIER, len(kept)), 0, -1)
+            words = [tuple(one.word for one in kept[-length:]) for length in lengths]
+            if modifier := next((one for one in words if one in _MODIFIERS), None):
+                start = kept[-len(modifier)].start
+                del kept[-len(modifier) :]
+                token = Token("", start, token.end, _bounded(value, _MODIFIERS[modifier]))
+            for suffix, kind in () if modifier else _SUFFIXES:
+                if [one.word for one in following[: len(suffix)]] == suffix:
+                    end = following[len(suffix) - 1].end
+                    token, at = Token("", token.start, end, _bounded(value, kind)), at + len(suffix)
         kept.append(token)
-    yield from kept
+    return kept
 
 
 def _range(word: str, low: Value | None, high: Value | None) -> Value | None:
@@ -355,19 +336,13 @@ def _range(word: str, low: Value | None, high: Value | None) -> Value | None:
     return Value(low.kind, amounts, amounts, high.unit, bounded=True, ends=ends)
 
 
-def _bounded(value: Value, kind: int) -> Value:
-    (low, below), (high, above) = value.possible.low, value.possible.high
-    if kind == _EXACTLY or value.bounded:
+def _bounded(value: Value, kind: str) -> Value:
+    if kind == EXACTLY or value.bounded:
         return value
     if kind == _VAGUE or value.kind == "rank" or value.sure is None:
-        return replace(value, sure=None, possible=Amounts((-math.inf, 0), (math.inf, 0)))
-    amounts = {
-        _MORE: Amounts((high, above + 1), (math.inf, 0)),
-        _AT_LEAST: Amounts((low, below), (math.inf, 0)),
-        _FEWER: Amounts((-math.inf, 0), (low, below - 1)),
-        _AT_MOST: Amounts((-math.inf, 0), (high, above)),
-    }
+        return replace(value, sure=None, possible=Amounts())
     if kind in (_JUST_OVER, _JUST_UNDER):
-        possible = amounts[_MORE if kind == _JUST_OVER else _FEWER]
+        possible = bounded(value.possible, MORE if kind == _JUST_OVER else FEWER)
         return replace(value, sure=None, possible=possible, bounded=True)
-    return replace(value, sure=amounts[kind], possible=amounts[kind], bounded=True)
+    amounts = bounded(value.possible, kind)
+    return replace(value, sure=amounts, possible=amounts, bounded=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -118,7 +117,8 @@ def _clause(text: str, read: Sequence[Token]) -> Clause:
             if norm != "-":  # of a compound; values have read theirs
                 before.append(norm)
             continue
-        if _is_superlative(norm) and (before or not items or not _is_rank(items[-1])):
+        is_ranked = not before and items and items[-1].value and items[-1].value.kind == "rank"
+        if _SUPERLATIVE.fullmatch(norm) and norm not in _NOT_SUPERLATIVE and not is_ranked:
             # "One of the longest" and "a most unusual" name no rank.
             is_only = "the" in before[-1:] and before[-2:-1] != ["of"]
             rank = Value("rank", _FIRST if is_only else None, _FIRST)
@@ -243,14 +243,6 @@ def _life(sentence: str) -> Iterator[Clause]:
             yield Clause((*name, told, replace(date, before=("on",))))
 
 
-def _is_superlative(word: str) -> bool:
-    return bool(_SUPERLATIVE.fullmatch(word)) and word not in _NOT_SUPERLATIVE
-
-
-def _is_rank(item: Item) -> bool:
-    return item.value is not None and item.value.kind == "rank"
-
-
 #: Words after which a sentence no longer states a fact, or states it only of a part.
 HEDGES = word_list(WORDS["hedges"])
 _ANTONYMS = frozenset(
@@ -264,7 +256,6 @@ _BOUNDARIES = word_list(
 )
 _ALTERNATIVES = word_list("or either")
 _CHAINED = word_list("of to by")
-_MAX_CELLS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,31 +294,24 @@ def align(claim: Clause, clause: Clause) -> Alignment | None:
     Values are aligned with values of their kind, and words with words of the same stem or with
     their antonyms.
     """
-    candidates: list[list[int]] = []
-    for item in claim.items:
-        places = [at for at, other in enumerate(clause.items) if _comparable(item, other)]
-        if not places:
-            return None
-        candidates.append(places)
-    if not candidates or sum(map(len, candidates)) > _MAX_CELLS:
-        return None
-    # Cheapest alignment that ends at each place: its cost and its places.
-    best: dict[int, tuple[float, tuple[int, ...]]] = {
-        at: (_change(claim.items[0], clause.items[at]), (at,)) for at in candidates[0]
-    }
-    for item, places in zip(claim.items[1:], candidates[1:], strict=True):
+    # The cheapest alignment that ends at each place: its cost less the place, and its places.
+    best: dict[int, tuple[float, tuple[int, ...]]] = {}
+    for number, item in enumerate(claim.items):
         following: dict[int, tuple[float, tuple[int, ...]]] = {}
-        for at in places:
-            cost, path = min(
-                ((cost + at - end, path) for end, (cost, path) in best.items() if end < at),
-                default=(math.inf, ()),
-            )
-            if path:
-                following[at] = (cost + _change(item, clause.items[at]), (*path, at))
+        cheapest: tuple[float, tuple[int, ...]] | None = None
+        for at, other in enumerate(clause.items):
+            if number == 0:
+                cheapest = (-float(at), ())
+            elif at - 1 in best:
+                cheapest = min(cheapest or best[at - 1], best[at - 1])
+            if cheapest and _comparable(item, other):
+                # Words that are not the same cost less than an inserted item.
+                cost, path = cheapest
+                following[at] = (cost + 0.3 * (item.norm != other.norm), (*path, at))
         best = following
-        if not best:
-            return None
-    return Alignment(claim, clause, min(best.values())[1])
+    if not best:
+        return None
+    return Alignment(claim, clause, min((cost + at, path) for at, (cost, path) in best.items())[1])
 
 
 def is_specific(alignment: Alignment) -> bool:
@@ -358,18 +342,15 @@ def is_faithful(alignment: Alignment) -> bool:
         and not any(item.norm in HEDGES - {"only"} for item in alignment.claim.items)
         and _words_before(alignment.clause.items, _ALTERNATIVES)
         == _words_before(alignment.claim.items, _ALTERNATIVES)
-        and _same_pronouns(alignment)
+        and _words_before((other for _, other in alignment.pairs), PRONOUNS)
+        == _words_before(alignment.claim.items, PRONOUNS)
         and alignment.clause.tail[-1:] != ("?",)
     )
 
 
 def _comparable(item: Item, other: Item) -> bool:
-    if item.value is not None or other.value is not None:
-        return (
-            item.value is not None
-            and other.value is not None
-            and item.value.kind == other.value.kind
-        )
+    if item.value or other.value:
+        return bool(item.value and other.value and item.value.kind == other.value.kind)
     if item.norm != other.norm and _is_agent(item) != _is_agent(other):
         return False
     return not item.stems.isdisjoint(other.stems) or are_antonyms(item, other)
@@ -380,19 +361,8 @@ def _is_agent(item: Item) -> bool:
     return item.norm.endswith(("er", "ers", "or", "ors"))
 
 
-def _change(item: Item, other: Item) -> float:
-    """Return a cost below that of an inserted item for words that are not the same."""
-    return 0.0 if item.norm == other.norm else 0.3
-
-
 def _words_before(items: Iterable[Item], words: frozenset[str]) -> list[str]:
     return [word for item in items for word in item.before if word in words]
-
-
-def _same_pronouns(alignment: Alignment) -> bool:
-    pairs = alignment.pairs
-    claimed = _words_before((item for item, _ in pairs), PRONOUNS)
-    return claimed == _words_before((other for _, other in pairs), PRONOUNS)
 
 
 def _same_subject(alignment: Alignment) -> bool:
@@ -402,12 +372,8 @@ def _same_subject(alignment: Alignment) -> bool:
         # but something of it must be there.
         return first < max(clause.subject_end, 1)
     # "In May 1990, the mayor resigned": what comes before the subject ends with a comma.
-    introduction = clause.items[:first]
-    return (
-        clause.subject_end == 0
-        and "," in clause.items[first].before
-        and bool(introduction[0].preposition)
-    )
+    ends = clause.subject_end == 0 and "," in clause.items[first].before
+    return ends and bool(clause.items[0].preposition)
 
 
 def _same_roles(alignment: Alignment) -> bool:

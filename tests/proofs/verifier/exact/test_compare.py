@@ -50,12 +50,8 @@ TWINS = {
         "The treaty was not signed."),
     "antonym": ("", "Torvik United lost the replay.", "Torvik United lost the replay.",
         "Torvik United won the replay."),
-    "direction": ("", "The quarry lies south of the canal.", "The quarry lies south of the canal.",
-        "The quarry lies north of the canal."),
     "passive": ("", "Norrel was bought by Hask in 1988.", "Hask bought Norrel.",
         "Norrel bought Hask."),
-    "participle": ("", "Salt Roads was written by Lena Orr.", "Lena Orr wrote Salt Roads.",
-        "Salt Roads wrote Lena Orr."),
     "other currency": ("", "The crown gave the abbey 4 million euros.",
         "The abbey was given €4m by the crown.", "The crown gave the abbey 4 million yen."),
     "scale in letters": ("The Ferry", "It cost €2.5bn.",
@@ -87,9 +83,7 @@ SILENT = {
     "nothing in common": ("", "The dam was completed in 1936.", "Ines Varga wrote 14 operas."),
     "hedge": ("", "The dam was reportedly completed in 1936.", "The dam was completed in 1936."),
     "plan": ("", "The dam was planned to be completed in 1936.", "The dam was completed in 1940."),
-    "vague number": ("", "It cost 12 million francs.", "It cost nearly 13 million francs."),
     "rounded number": ("", "The fair sold 3,120,000 tickets.", "The fair sold 3 million tickets."),
-    "disputed century": ("", "It was built in 1800.", "It was built in the 19th century."),
     "another subject": ("", "The brother of Ines was born in 1840.", "Ines was born in 1847."),
     "clause of another": ("", "Ines met Hugo, who died in 1920.", "Ines died in 1911."),
     "alternative": ("", "The dam was completed in 1936 or 1937.", "The dam was completed in 1936."),
@@ -207,72 +201,46 @@ def test_places_hold_the_words_that_are_compared(kind, is_true, before, gap, is_
     assert_places(comparison, claim, stated)
 
 
-def test_the_order_of_two_events_is_read_from_two_sentences():
-    told = [
-        ("Hollin Tower", "Hollin Tower opened in 1931."),
-        ("Gantry Tunnel", "The Gantry Tunnel opened in 1904."),
-    ]
-    for claim, label in (
-        ("The Gantry Tunnel opened earlier than Hollin Tower.", TRUE),
-        ("Hollin Tower opened later than the Gantry Tunnel.", TRUE),
-        ("The Gantry Tunnel opened before Hollin Tower.", TRUE),
-        ("The Gantry Tunnel opened later than Hollin Tower.", FALSE),
-        ("Hollin Tower opened earlier than the Gantry Tunnel.", FALSE),
-    ):
-        for stated in (told, told[::-1]):
-            found = compare(claim, stated)
-            assert found is not None, claim
-            assert found.label == label, claim
-    assert compare("The Gantry Tunnel opened earlier than Hollin Tower.", told[:1]) is None
-
-
-@pytest.mark.parametrize("name", ["Ada Quill", "Ada Mary Quill"])
-def test_who_is_older_is_read_from_dates_of_birth(name):
-    told = [
-        ("Ada Quill", "Ada Mary Quill (Norwegian: Adda; born 3 May 1950) is a painter."),
-        ("Ben Roe", "Ben Roe (7 June 1960 – 2 May 1999) was a painter."),
-    ]
-    for claim, label in (
-        (f"{name} is older than Ben Roe.", TRUE),
-        (f"Ben Roe is younger than {name}.", TRUE),
-        (f"{name} is younger than Ben Roe.", FALSE),
-        (f"Ben Roe was older than {name}.", FALSE),
-    ):
-        found = compare(claim, told)
-        assert found is not None, claim
-        assert found.label == label, claim
-        assert found.claimed == claim[:-1]
-        assert " and ".join(words_at(found, told)) == found.stated
-    assert compare(f"{name} is two years older than Ben Roe.", told) is None
-    assert compare(f"{name} is older than Joan Moe.", told) is None
+DATED = [
+    ("Ada Quill", "Ada Mary Quill (Norwegian: Adda; born 3 May 1950) is a painter."),
+    ("Ben Roe", "Ben Roe (7 June 1960 – 2 May 1999) was a painter."),
+    ("Cleo Ost", "Cleo Ost is a Norwegian painter, born in Lower Ost on 3 May 1955, who swims."),
+    ("Ines Varga", "Ines Varga is a sister of Hugo Varga, born in 1840."),
+    ("Orla Mill", "The Orla Mill opened in 1702, and closed in 1790."),
+    ("Vell Inn", "It was opened in 1801."),
+]
 
 
 @pytest.mark.parametrize(
     ("claim", "label"),
     [
         ("Ada Quill is older than Ben Roe.", TRUE),
-        ("Ben Roe is older than Ada Quill.", FALSE),
-        ("The Orla Mill closed before the Vell Inn opened.", TRUE),
-        ("The Vell Inn is older than the Orla Mill.", FALSE),
-        ("Ada Quill died before Ben Roe.", None),
+        ("Ada Mary Quill is younger than Cleo Ost.", FALSE),
+        ("Ben Roe was younger than Cleo Ost.", TRUE),
+        ("Ben Roe was born before Cleo Ost.", FALSE),
+        ("Cleo Ost is two years older than Ben Roe.", None),
+        ("Cleo Ost is older than Joan Moe.", None),
         ("Ines Varga is older than Ben Roe.", None),
+        ("Ben Roe died before Ada Quill.", None),
+        ("The Orla Mill opened earlier than the Vell Inn.", TRUE),
+        ("The Vell Inn opened later than the Orla Mill.", TRUE),
+        ("The Vell Inn opened before the Orla Mill.", FALSE),
+        ("The Vell Inn opened after the Orla Mill closed.", TRUE),
+        ("The Vell Inn is older than the Orla Mill.", FALSE),
     ],
 )
-def test_the_order_of_events_is_read_from_descriptions(claim, label):
-    told = [
-        (
-            "Ada Quill",
-            "Ada Quill is a Norwegian painter, born in Lower Ost on 3 May 1950, who swims.",
-        ),
-        ("Ben Roe", "Ben Roe is a painter who was born in 1960."),
-        ("Ines Varga", "Ines Varga is a sister of Hugo Varga, born in 1840."),
-        ("Orla Mill", "The Orla Mill opened in 1702, and closed in 1790."),
-        ("Vell Inn", "It was opened in 1801."),
-    ]
-    found = compare(claim, told)
-    assert (found and found.label) == label
-    if found is not None:
-        assert_places(found, claim, told)
+def test_the_order_of_two_events_is_read_from_their_dates(claim, label):
+    for stated in (DATED, DATED[::-1]):
+        found = compare(claim, stated)
+        assert (found and found.label) == label
+        if found is not None:
+            assert found.claimed in claim[:-1]
+            assert_places(found, claim, stated)
+            assert compare(claim, stated[:1]) is None
+
+
+def test_a_list_without_end_is_not_compared():
+    assert compare("word " * 150, [("", "word " * 3000)]) is None
 
 
 @pytest.mark.parametrize(
