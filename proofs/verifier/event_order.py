@@ -58,6 +58,12 @@ def _ordered_events(claim: Clause) -> list[tuple[_Event, _Event]]:
     return []
 
 
+def _named(subject: Sequence[Item]) -> Sequence[Item]:
+    """Return the name in "the tennis player Ada Quill", and other subjects as they are."""
+    first = next((at for at, item in enumerate(subject) if item.is_name), 0)
+    return subject if subject[first].before else subject[first:]
+
+
 def _date_of(event: _Event, told: Sequence[tuple[int, Clause]]) -> _Dated | None:
     """Return the date that clauses give an event, or None if they give none or several."""
     found = [(item, number) for number, clause in told for item in _dates_in(event, clause)]
@@ -67,8 +73,7 @@ def _date_of(event: _Event, told: Sequence[tuple[int, Clause]]) -> _Dated | None
 
 
 def _dates_in(event: _Event, clause: Clause) -> Iterator[Item]:
-    (subject, verb), items = event, clause.items
-    known = stems(verb)
+    subject, items, known = _named(event[0]), clause.items, stems(event[1])
     for begin in range(len(items)):
         end = _end_of(subject, clause, begin)
         for at in range(end, len(items) if end else 0):

@@ -16,7 +16,7 @@ _ABBREVIATION = re.compile(r"(?:\b(?:[A-Z]|Dr|Mr|Mrs|Ms|St|Jr|Sr|vs|No|Gen|Col|L
 _BRACKET = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _DATE = r"(?:[0-9]{1,2}\s+[A-Z][a-z]+\s+|[A-Z][a-z]+\s+[0-9]{1,2},?\s*)?[12][0-9]{3}"
 _LIFE = re.compile(
-    r"(?P<name>[^(),;:]{2,80}?)\s*\((?:[^()0-9]*[;,]\s*)?(?P<word>born|b\.)?\s*(?:on\s+)?"
+    r"(?P<name>[^();:]{2,80}?)\s*\((?:[^()0-9]*[;,]\s*)?(?P<word>born|b\.)?\s*(?:on\s+)?"
     rf"(?P<birth>{_DATE})(?:\s*[-–—]+\s*(?:died\s+)?(?P<death>{_DATE}))?\s*\)"
 )
 
@@ -149,8 +149,9 @@ def clauses(title: str, text: str) -> Iterator[Clause]:
     dated: Value | None = None
     for start, sentence in sentences(text):
         shift = partial(_moved, start)
-        for told in _life(sentence if start else text):
-            yield from _named(name, shift(told))
+        for told in _life(name, sentence if start else text):
+            told = shift(told)
+            yield from [told] if told.subject_end else _named(name, told)
         bare = _BRACKET.sub(lambda match: " " * len(match[0]), sentence)
         clause, dated = _dated(shift(read_clause(bare)), dated)
         yield from _named(name, clause)
@@ -170,8 +171,11 @@ def _named(name: tuple[Item, ...], clause: Clause) -> Iterator[Clause]:
 
 
 def _moved(shift: int, clause: Clause) -> Clause:
-    items = (replace(one, start=one.start + shift, end=one.end + shift) for one in clause.items)
-    return replace(clause, items=tuple(items)) if shift else clause
+    items = [
+        one if one.in_title else replace(one, start=one.start + shift, end=one.end + shift)
+        for one in clause.items
+    ]
+    return replace(clause, items=tuple(items))
 
 
 def _dated(clause: Clause, dated: Value | None) -> tuple[Clause, Value | None]:
@@ -228,19 +232,23 @@ def _continues_name(item: Item, known: frozenset[str], *, first: bool) -> bool:
     return not item.before or item.before == ("the",) if first else not set(item.before) & {","}
 
 
-def _life(sentence: str) -> Iterator[Clause]:
+def _life(title: tuple[Item, ...], sentence: str) -> Iterator[Clause]:
     match = _LIFE.match(sentence) if "(" in sentence else None
     # A year alone in brackets is a birth only if the text says so, and a span of bare years may be
     # a term of office.
     if match is None or (not match["word"] and (not match["death"] or len(match["birth"]) == 4)):
         return
     name = read_clause(match["name"]).items
+    known = frozenset().union(*(item.stems for item in title))
+    is_title = any(item.is_name and item.stems <= known for item in name)
     for event, norm in (("birth", "born"), ("death", "died")):
         dates = read_clause(match[event]).items if match[event] else ()
         if len(dates) == 1:
             (date,) = _moved(match.start(event), Clause(dates)).items
-            told = word(norm, norm, date.start, ("was",))
-            yield Clause((*name, told, replace(date, before=("on",))))
+            told = (word(norm, norm, date.start, ("was",)), replace(date, before=("on",)))
+            yield Clause((*name, *told))
+            if is_title:  # "John David Newcombe, AO (born 1944)"
+                yield Clause((*title, *told), subject_end=len(title))
 
 
 #: Words after which a sentence no longer states a fact, or states it only of a part.

@@ -203,7 +203,7 @@ def test_places_hold_the_words_that_are_compared(kind, is_true, before, gap, is_
 
 DATED = [
     ("Ada Quill", "Ada Mary Quill (Norwegian: Adda; born 3 May 1950) is a painter."),
-    ("Ben Roe", "Ben Roe (7 June 1960 – 2 May 1999) was a painter."),
+    ("Ben Roe", "Benedict Roe, Jr (7 June 1960 – 2 May 1999) was a painter."),
     ("Cleo Ost", "Cleo Ost is a Norwegian painter, born in Lower Ost on 3 May 1955, who swims."),
     ("Ines Varga", "Ines Varga is a sister of Hugo Varga, born in 1840."),
     ("Orla Mill", "The Orla Mill opened in 1702, and closed in 1790."),
@@ -216,12 +216,12 @@ DATED = [
     [
         ("Ada Quill is older than Ben Roe.", TRUE),
         ("Ada Mary Quill is younger than Cleo Ost.", FALSE),
-        ("Ben Roe was younger than Cleo Ost.", TRUE),
+        ("The painter Ben Roe was younger than Cleo Ost.", TRUE),
         ("Ben Roe was born before Cleo Ost.", FALSE),
         ("Cleo Ost is two years older than Ben Roe.", None),
         ("Cleo Ost is older than Joan Moe.", None),
         ("Ines Varga is older than Ben Roe.", None),
-        ("Ben Roe died before Ada Quill.", None),
+        ("The son of Ben Roe is younger than Cleo Ost.", None),
         ("The Orla Mill opened earlier than the Vell Inn.", TRUE),
         ("The Vell Inn opened later than the Orla Mill.", TRUE),
         ("The Vell Inn opened before the Orla Mill.", FALSE),
