@@ -41,7 +41,7 @@ setup(
             "serving/page/*",
         ],
         "trie": ["py.typed"],
-        "proofs": ["py.typed"],
+        "proofs": ["py.typed", "lexicons/*.yaml"],
         "training": ["py.typed", "data/*.yaml", "synthesis/*.yaml", "run_all.sh"],
     },
     zip_safe=False,
@@ -76,7 +76,6 @@ setup(
         "markupsafe>=3,<4",
         "networkx>=3.4,<4",
         "nltk>=3.9",  # WordNet for proofs, once its data is installed
-        "pint>=0.24,<0.26",  # units of claims and evidence
         "platformdirs>=4.2",
         "regex>=2024.9.11",
         "snowballstemmer>=3.0",

@@ -32,7 +32,7 @@ TEXTS = [
 #: second number is the aim: a change may lower a ceiling, and may not raise one above it.
 CEILINGS = {
     "trie": (1763, 2200),
-    "proofs": (8740, 5600),
+    "proofs": (8060, 5600),
     "training": (11852, 7300),
     "admiral/adapters": (327, 280),
     "admiral/citations": (6021, 4900),
@@ -52,7 +52,7 @@ CEILINGS = {
     "admiral/storage": (211, 150),
     "admiral": (1659, 1600),
     "benchmarks": (2510, 2_400),
-    "tests": (39728, 30_000),
+    "tests": (39708, 30_000),
 }
 
 

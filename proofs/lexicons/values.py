@@ -8,12 +8,22 @@ that of their sets.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+import yaml
 
 from proofs.logic import NatOp
+
+#: Lists of words.
+WORDS: dict[str, str] = yaml.safe_load(
+    (resources.files(__package__) / "words.yaml").read_text(encoding="utf-8")
+)
 
 
 def _numbered(names: str, first: int, step: int = 1) -> dict[str, int]:
@@ -27,7 +37,9 @@ SMALL = _numbered(
     0,
 )
 TENS = _numbered("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
-SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+SMALL_AND_TENS = SMALL | TENS
+SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "lakh": 10**5, "million": 10**6}
+SCALES |= {"crore": 10**7, "billion": 10**9, "trillion": 10**12}
 ORDINALS = _numbered(
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
     "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth",
@@ -42,70 +54,20 @@ YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 DECADE = re.compile(r"(?:1[0-9]|20)[0-9]0s")
 
 
-# Adjectives of a nation; names of its country. Underscores stand for spaces.
-_TABLE = """
-afghan; afghanistan / albanian; albania / algerian; algeria / american; united_states usa u.s u.s.a
-america / angolan; angola / argentine argentinian; argentina / armenian; armenia /
-australian; australia / austrian; austria / azerbaijani; azerbaijan / bangladeshi; bangladesh /
-belarusian; belarus / belgian; belgium / bolivian; bolivia / bosnian; bosnia / brazilian; brazil /
-british; united_kingdom uk u.k britain great_britain / bulgarian; bulgaria / cambodian; cambodia /
-cameroonian; cameroon / canadian; canada / chilean; chile / chinese; china / colombian; colombia /
-congolese; congo / croatian; croatia / cuban; cuba / cypriot; cyprus /
-czech; czech_republic czechia / danish; denmark / dutch; netherlands holland /
-ecuadorian; ecuador / egyptian; egypt / english; england / estonian; estonia / ethiopian; ethiopia /
-filipino philippine; philippines / finnish; finland / french; france / georgian; georgia /
-german; germany / ghanaian; ghana / greek; greece / guatemalan; guatemala / haitian; haiti /
-honduran; honduras / hungarian; hungary / icelandic; iceland / indian; india /
-indonesian; indonesia / iranian persian; iran / iraqi; iraq / irish; ireland / israeli; israel /
-italian; italy / jamaican; jamaica / japanese; japan / jordanian; jordan / kazakh; kazakhstan /
-kenyan; kenya / korean; korea / kuwaiti; kuwait / latvian; latvia / lebanese; lebanon /
-liberian; liberia / libyan; libya / lithuanian; lithuania / luxembourgish; luxembourg /
-macedonian; macedonia / malaysian; malaysia / maltese; malta / mexican; mexico /
-moldovan; moldova / mongolian; mongolia / moroccan; morocco / namibian; namibia / nepalese; nepal /
-new_zealander; new_zealand / nicaraguan; nicaragua / nigerian; nigeria /
-north_korean; north_korea / norwegian; norway / pakistani; pakistan / palestinian; palestine /
-panamanian; panama / paraguayan; paraguay / peruvian; peru / polish; poland /
-portuguese; portugal / qatari; qatar / romanian; romania / russian; russia / rwandan; rwanda /
-salvadoran; el_salvador / saudi; saudi_arabia / scottish; scotland / senegalese; senegal /
-serbian; serbia / singaporean; singapore / slovak; slovakia / slovene slovenian; slovenia /
-somali; somalia / south_african; south_africa / south_korean; south_korea / spanish; spain /
-sri_lankan; sri_lanka / sudanese; sudan / swedish; sweden / swiss; switzerland / syrian; syria /
-taiwanese; taiwan / tanzanian; tanzania / thai; thailand / tunisian; tunisia / turkish; turkey /
-ugandan; uganda / ukrainian; ukraine / uruguayan; uruguay / uzbek; uzbekistan /
-venezuelan; venezuela / vietnamese; vietnam / welsh; wales / yemeni; yemen / zambian; zambia /
-zimbabwean; zimbabwe
-"""
-_INCLUDES = {
-    "british": ("english", "scottish", "welsh", "irish"),
-    "korean": ("north korean", "south korean"),
-}
-
-
-def _read() -> tuple[dict[str, str], dict[str, str]]:
-    adjectives: dict[str, str] = {}
-    countries: dict[str, str] = {}
-    for entry in _TABLE.split("/"):
-        adjective, _, country = entry.partition(";")
-        forms = [word.replace("_", " ") for word in adjective.split()]
-        names = [word.replace("_", " ") for word in country.split()]
-        adjectives |= dict.fromkeys(forms, forms[0])
-        countries |= dict.fromkeys(names, forms[0])
-    return adjectives, countries
+def _nations(part: int) -> dict[str, str]:
+    entries = [entry.split(";") for entry in WORDS["nations"].split("/")]
+    return {
+        name.replace("_", " "): entry[0].split()[0].replace("_", " ")
+        for entry in entries
+        for name in entry[part].split()
+    }
 
 
 #: Nationality -> nation, and country -> nation. A nation is identified by its first adjective.
-NATIONALITIES, COUNTRIES = _read()
-#: The nationalities and countries of more than one word.
-MULTIWORD_NAMES = frozenset(name for name in (*NATIONALITIES, *COUNTRIES) if " " in name)
-
-
-def overlap(left: str, right: str) -> bool:
-    """Return whether one of two nations includes the other."""
-    return right in _INCLUDES.get(left, ()) or left in _INCLUDES.get(right, ())
-
-
-_SMALL = SMALL | TENS
-_SMALL |= {f"{ten}-{unit}": TENS[ten] + SMALL[unit] for ten in TENS for unit in list(SMALL)[1:10]}
+NATIONALITIES, COUNTRIES = _nations(0), _nations(1)
+_NAMES_OF_TWO_WORDS = frozenset(name for name in (*NATIONALITIES, *COUNTRIES) if " " in name)
+_INCLUDED = [{"british", each} for each in ("english", "scottish", "welsh", "irish")]
+_INCLUDED += [{"korean", each} for each in ("north korean", "south korean")]
 _NUMBER = re.compile(r"[0-9]{1,12}(?:,[0-9]{3})*(?:\.[0-9]{1,6})?")
 _DAY = re.compile(r"[12]?[0-9]|3[01]")
 
@@ -126,7 +88,7 @@ def value(norm: str) -> tuple[str, str] | None:
     if match := ORDINAL.fullmatch(norm):
         return "ordinal", match[1].lstrip("0") or "0"
     if (number := _number(norm)) is not None:
-        return "number", f"{number:.6f}".rstrip("0").rstrip(".")
+        return "number", _digits(number)
     if norm in MONTHS:
         return "month", norm
     if norm in NATIONALITIES:
@@ -154,7 +116,7 @@ def excludes(claim: str, evidence: str) -> bool:
         return not is_year_of(claim, evidence) and not is_year_of(evidence, claim)
     if claimed[0] != stated[0] or claimed[0] == "country":
         return False
-    return claimed[1] != stated[1] and not overlap(claimed[1], stated[1])
+    return claimed[1] != stated[1] and {claimed[1], stated[1]} not in _INCLUDED
 
 
 def same_value(claim: str, evidence: str) -> bool:
@@ -182,103 +144,146 @@ def merge_values(norms: Sequence[str]) -> list[str]:
     words: list[str] = []
     at = 0
     while at < len(norms):
-        end, amount = _read_number(norms, at)
-        if end > at + 1:
-            words.append(f"{amount:.6f}".rstrip("0").rstrip("."))
-        elif " ".join(norms[at : at + 2]) in MULTIWORD_NAMES:
-            end = at + 2
-            words.append(" ".join(norms[at:end]))
+        rest = " ".join(norms[at : at + _LONGEST_NUMBER])
+        spelled = number_in_words(rest, 0, _LONGEST_NUMBER)
+        length = 1 + rest.count(" ", 0, spelled[1]) if spelled else 1
+        scale = SCALES.get(norms[at + 1], 1) if at + 1 < len(norms) else 1
+        if spelled and length > 1:
+            words.append(_digits(spelled[0]))
+        elif scale > 100 and _NUMBER.fullmatch(norms[at]):
+            words.append(_digits(float(norms[at].replace(",", "")) * scale))
+            length = 2
+        elif " ".join(norms[at : at + 2]) in _NAMES_OF_TWO_WORDS:
+            words.append(" ".join(norms[at : at + 2]))
+            length = 2
         else:
-            beside = (*norms[max(at - 1, 0) : at], *norms[at + 1 : at + 2])
-            day = _DAY.fullmatch(norms[at]) and not MONTHS.keys().isdisjoint(beside)
-            words.append(f"{int(norms[at])}th" if day else norms[at])
-            end = at + 1
-        at = end
+            beside = {*norms[max(at - 1, 0) : at], *norms[at + 1 : at + 2]}
+            is_day = _DAY.fullmatch(norms[at]) and beside & MONTHS.keys()
+            words.append(f"{int(norms[at])}th" if is_day else norms[at])
+        at += length
     return words
 
 
+def _digits(number: float) -> str:
+    return f"{number:.6f}".rstrip("0").rstrip(".")
+
+
 def _number(norm: str) -> float | None:
-    if norm in _SMALL:
-        return float(_SMALL[norm])
+    spelled = number_in_words(norm, 0)
+    if spelled and spelled[1] == len(norm):
+        return float(spelled[0])
     return float(norm.replace(",", "")) if _NUMBER.fullmatch(norm) else None
 
 
-def _read_number(norms: Sequence[str], at: int) -> tuple[int, float]:
-    """Return the end and the value of the number that begins at word `at`; end `at` if none."""
-    total, part, end = 0.0, 0.0, at
-    last_scale = float("inf")  # scales must decrease: millions before thousands
-    while end < len(norms):
-        amount, scale = _number(norms[end]), SCALES.get(norms[end])
-        if scale == 100 and 0 < part < 10:
-            part *= 100
-        elif scale is not None and scale > 100 and part and scale < last_scale:
-            total, part, last_scale = total + part * scale, 0.0, scale
-        elif amount is not None and _continues(
-            norms[end], part, amount, first=end == at, last_scale=last_scale
-        ):
-            part += amount
-        elif norms[end] == "and" and end > at and norms[end - 1] in SCALES:
-            following = _number(norms[end + 1]) if end + 1 < len(norms) else None
-            if following is None or following >= 100:
+_LONGEST_NUMBER = 30
+_WORD = re.compile(r"( and |[ -])?([A-Za-z]{1,12})(?!\w)")
+
+
+def number_in_words(text: str, at: int, longest: int = 12) -> tuple[int, int, int] | None:
+    """Return the number that words state from a place on, where it ends, and its last scale.
+
+    The scale is that of the last word, as in "two or three hundred". None if there is no number.
+    `longest`: how many words are read at most.
+    """
+    total, part, largest, last, end = 0, 0, 10**15, "", -1
+    if text[at : at + 3].lower() == "an " or text[at : at + 2].lower() == "a ":
+        at, part, last = text.index(" ", at) + 1, 1, "a"
+    for _ in range(longest):
+        match = _WORD.match(text, at)
+        word = match[2].lower() if match else ""
+        if not match or (match[1] if not last or last == "a" else not match[1]):
+            break
+        if match[1] == " and " and (last not in SCALES or word in SCALES or last == "dozen"):
+            break
+        if word in SCALES:
+            scale = SCALES[word]
+            if scale <= 100 and 0 < part < 100 and last != "dozen":
+                part *= scale
+            elif 100 < scale < largest and part:
+                total, part, largest = total + part * scale, 0, scale
+            else:
                 break
         else:
-            break
-        end += 1
-    return end, total + part
+            small, before = SMALL_AND_TENS.get(word), SMALL_AND_TENS.get(last, 0)
+            if small is None or last in ("a", "dozen"):
+                break
+            if not last or last in SCALES or 0 < small < 10 <= 20 <= before:
+                part += small
+            elif 12 < before < 20 <= small and part == before and not total:
+                part = 100 * part + small  # a year: nineteen eighty
+            else:
+                break
+        last, at = word, match.end()
+        end = at
+    return (total + part, end, SCALES.get(last, 1)) if end > 0 else None
 
 
-def _continues(norm: str, part: float, amount: float, *, first: bool, last_scale: float) -> bool:
-    """Return whether a word can continue a number whose value is `part` ("forty", then "two")."""
-    if first:
-        return True
-    if norm not in _SMALL or amount == 0:
-        return False
-    if part == 0:
-        return amount < last_scale
-    if part % 100 == 0:
-        return amount < 100
-    return part % 10 == 0 and part % 100 >= 20 and amount < 10
-
-
-# A share is a set of four possibilities, one bit each: none, a minority, a majority, all.
-_SHARES = {
-    "no": 0b0001,
-    "none": 0b0001,
-    "some": 0b1110,
-    "several": 0b1110,
-    "most": 0b1100,
-    "all": 0b1000,
-    "every": 0b1000,
-    "each": 0b1000,
-}
-_EVERYTHING = 0b1111
-_AT_LEAST, _MORE, _AT_MOST, _FEWER, _EXACTLY = range(5)
-_MODIFIERS = {
-    ("no", "fewer", "than"): _AT_LEAST,
-    ("no", "less", "than"): _AT_LEAST,
-    ("no", "more", "than"): _AT_MOST,
-    ("at", "least"): _AT_LEAST,
-    ("more", "than"): _MORE,
-    ("at", "most"): _AT_MOST,
-    ("up", "to"): _AT_MOST,
-    ("fewer", "than"): _FEWER,
-    ("less", "than"): _FEWER,
-    ("over",): _MORE,
-    ("under",): _FEWER,
-    ("exactly",): _EXACTLY,
-}
-#: The words that quantifiers consist of.
-QUANTIFIER_WORDS = frozenset(_SHARES).union(*_MODIFIERS)
 # A number and where the amounts end: just below it (-1), at it (0) or just above it (1).
 Bound = tuple[float, int]
 
 
+def _sign(first: Bound, second: Bound) -> int:
+    """Return the sign of a difference; sums of floats may differ in the last digit."""
+    if math.isclose(first[0], second[0], rel_tol=1e-9):
+        return (first[1] > second[1]) - (first[1] < second[1])
+    return (first > second) - (first < second)
+
+
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """The non-negative amounts from `low` to `high`, both inclusive."""
+    """The amounts from `low` to `high`, both inclusive."""
 
-    low: Bound = (0.0, 0)
-    high: Bound = (float("inf"), 0)
+    low: Bound = (-math.inf, 0)
+    high: Bound = (math.inf, 0)
+
+    def contains(self, other: Amounts) -> bool:
+        """Return whether all amounts of another one are of this one."""
+        return _sign(self.low, other.low) <= 0 <= _sign(self.high, other.high)
+
+    def meets(self, other: Amounts) -> bool:
+        """Return whether an amount is of both."""
+        return _sign(self.low, other.high) <= 0 <= _sign(self.high, other.low)
+
+    def exhausts(self, other: Amounts) -> bool:
+        """Return whether all amounts are of one of two that do not meet."""
+        lower, upper = sorted((self, other), key=lambda amounts: amounts.low)
+        adjacent = upper.low[0] == lower.high[0] and upper.low[1] - lower.high[1] == 1
+        return adjacent and lower.low == Amounts().low and upper.high == Amounts().high
+
+
+MORE, AT_LEAST, FEWER, AT_MOST, EXACTLY = ">", ">=", "<", "<=", "="
+#: Words before a number that make it a bound.
+MODIFIERS = {
+    tuple(phrase.split()): kind
+    for kind, phrases in {
+        AT_LEAST: "at least/no fewer than/no less than",
+        AT_MOST: "at most/up to/no more than",
+        MORE: "more than/over",
+        FEWER: "fewer than/less than/under",
+        EXACTLY: "exactly",
+    }.items()
+    for phrase in phrases.split("/")
+}
+
+
+def bounded(amounts: Amounts, kind: str) -> Amounts:
+    """Return the amounts of "more than" some amounts, or another kind of bound."""
+    (low, below), (high, above) = amounts.low, amounts.high
+    bounds = {
+        MORE: Amounts(low=(high, above + 1)),
+        AT_LEAST: Amounts(low=amounts.low),
+        FEWER: Amounts(high=(low, below - 1)),
+        AT_MOST: Amounts(high=amounts.high),
+    }
+    return bounds.get(kind, amounts)
+
+
+# The possible shares of all things: none, a minority, a majority, all.
+_SHARES = {"no": 0b0001, "none": 0b0001, "some": 0b1110, "several": 0b1110, "most": 0b1100}
+_SHARES |= dict.fromkeys(("all", "every", "each"), 0b1000)
+_EVERYTHING = 0b1111
+#: The words that quantifiers consist of.
+QUANTIFIER_WORDS = frozenset(_SHARES).union(*MODIFIERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +291,18 @@ class Share:
     """A set of shares of all things, one bit each."""
 
     bits: int
+
+    def contains(self, other: Share) -> bool:
+        """Return whether all shares of another one are of this one."""
+        return self.bits & other.bits == other.bits
+
+    def meets(self, other: Share) -> bool:
+        """Return whether a share is of both."""
+        return self.bits & other.bits != 0
+
+    def exhausts(self, other: Share) -> bool:
+        """Return whether all shares are of one of two."""
+        return self.bits | other.bits == _EVERYTHING
 
 
 Quantifier = Amounts | Share
@@ -298,11 +315,11 @@ def quantifier(norms: Sequence[str]) -> tuple[Quantifier | None, list[str]]:
     see `amount`.
     """
     for at in range(len(norms)):
-        for modifier, kind in _MODIFIERS.items():
+        for modifier, kind in MODIFIERS.items():
             end = at + len(modifier)
             quantity = number(norms[end]) if end < len(norms) else None
             if quantity is not None and tuple(norms[at:end]) == modifier:
-                return _amounts(kind, quantity), [*norms[:at], *norms[end + 1 :]]
+                return bounded(_exactly(quantity), kind), [*norms[:at], *norms[end + 1 :]]
         share = _SHARES.get(norms[at])
         if share is not None:
             negated = at > 0 and norms[at - 1] == "not"
@@ -313,57 +330,27 @@ def quantifier(norms: Sequence[str]) -> tuple[Quantifier | None, list[str]]:
 
 def amount(norms: Sequence[str]) -> tuple[Amounts | None, list[str]]:
     """Return the amount that the only number of a span states, or None, and the other words."""
-    places = [at for at, norm in enumerate(norms) if number(norm) is not None]
-    if len(places) != 1:
+    found = [(at, known) for at, norm in enumerate(norms) if (known := number(norm)) is not None]
+    if len(found) != 1:
         return None, list(norms)
-    (at,) = places
-    quantity = number(norms[at])
-    assert quantity is not None
-    return _amounts(_EXACTLY, quantity), [*norms[:at], *norms[at + 1 :]]
+    ((at, quantity),) = found
+    return _exactly(quantity), [*norms[:at], *norms[at + 1 :]]
+
+
+def _exactly(quantity: float) -> Amounts:
+    return Amounts((quantity, 0), (quantity, 0))
 
 
 def relation(claim: Quantifier, evidence: Quantifier) -> NatOp | None:
     """Return the relation of the claim's quantifier to the evidence's, or None if it is unknown."""
-    if isinstance(claim, Share) and isinstance(evidence, Share):
-        return _share_relation(claim.bits, evidence.bits)
-    if isinstance(claim, Amounts) and isinstance(evidence, Amounts):
-        return _amount_relation(claim, evidence)
-    return None
-
-
-def _amounts(kind: int, quantity: float) -> Amounts:
-    low, high = Amounts().low, Amounts().high
-    if kind in (_AT_LEAST, _EXACTLY):
-        low = quantity, 0
-    if kind in (_AT_MOST, _EXACTLY):
-        high = quantity, 0
-    if kind == _MORE:
-        low = quantity, 1
-    if kind == _FEWER:
-        high = quantity, -1
-    return Amounts(low, high)
-
-
-def _share_relation(claim: int, evidence: int) -> NatOp | None:
-    if claim == evidence:
+    one: Any = claim
+    other: Any = evidence
+    if type(one) is not type(other):
+        return None
+    if one == other:
         return NatOp.EQUIVALENCE
-    if not claim & evidence:
-        exhaustive = claim | evidence == _EVERYTHING
-        return NatOp.NEGATION if exhaustive else NatOp.ALTERNATION
-    if claim & evidence == evidence:
+    if not one.meets(other):
+        return NatOp.NEGATION if one.exhausts(other) else NatOp.ALTERNATION
+    if one.contains(other):
         return NatOp.FORWARD
-    return NatOp.REVERSE if claim & evidence == claim else None
-
-
-def _amount_relation(claim: Amounts, evidence: Amounts) -> NatOp | None:
-    if claim == evidence:
-        return NatOp.EQUIVALENCE
-    lower, upper = sorted((claim, evidence), key=lambda amounts: amounts.low)
-    if upper.low > lower.high:
-        adjacent = upper.low[0] == lower.high[0] and upper.low[1] - lower.high[1] == 1
-        exhaustive = lower.low == Amounts().low and upper.high == Amounts().high
-        return NatOp.NEGATION if adjacent and exhaustive else NatOp.ALTERNATION
-    if claim.low <= evidence.low and evidence.high <= claim.high:
-        return NatOp.FORWARD
-    inside = evidence.low <= claim.low and claim.high <= evidence.high
-    return NatOp.REVERSE if inside else None
+    return NatOp.REVERSE if other.contains(one) else None

@@ -17,8 +17,7 @@ from proofs.logic.proof import QuotableText
 from proofs.logic.words import Quotation, Word, split_words, stems
 from proofs.reader.inputs import ReaderInput
 from proofs.verifier import Sentence
-from proofs.verifier.stated_values import Value, decide
-from proofs.verifier.statements import located_values
+from proofs.verifier.stated_values import Token, decide, tokens
 
 # Added to the log-probability of a quotation that has all content words of its span.
 _SHARED = 10.0
@@ -45,7 +44,7 @@ class Places:
         spans = [claim[begin:end] for begin, end in item.places]
         words_of = [[word for word in split_words(span) if word.is_content] for span in spans]
         contents = [_stems(words) for words in words_of]
-        values = [located_values(span) for span in spans]
+        values = [stated_values(span) for span in spans]
         quotations: list[Quotation] = []
         rows: list[tuple[int, int, int]] = []
         shared = [np.zeros((len(spans), 0))]
@@ -63,9 +62,9 @@ class Places:
                     marker + 1 + np.searchsorted(ends, [w.start + shift for w in words], "right")
                 )
                 stops = marker + np.searchsorted(begins, [w.end + shift for w in words])
-                stated = located_values(text)
+                stated = stated_values(text)
                 # No quotation cuts a value in two.
-                inside = {edge for begin, end, _ in stated for edge in range(begin + 1, end)}
+                inside = {edge for _, begin, end, _ in stated for edge in range(begin + 1, end)}
                 found = [
                     (at, last)
                     for at in range(len(words))
@@ -134,9 +133,14 @@ class Places:
         ]
 
 
+def stated_values(text: str) -> list[Token]:
+    """Return the values of a text."""
+    return [token for token in tokens(text) if token.value is not None]
+
+
 def _compared(
-    values: Sequence[Sequence[tuple[int, int, Value]]],
-    stated: Sequence[tuple[int, int, Value]],
+    values: Sequence[Sequence[Token]],
+    stated: Sequence[Token],
     places: Sequence[Quotation],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return whether places state a value of each span, and whether they state another of its kind.
@@ -145,13 +149,13 @@ def _compared(
     """
     same, other = np.zeros((2, len(values), len(places)), bool)
     inside = np.array(
-        [[p.start <= begin and end <= p.end for p in places] for begin, end, _ in stated], bool
+        [[p.start <= begin and end <= p.end for p in places] for _, begin, end, _ in stated], bool
     ).reshape(len(stated), len(places))
     for row, own in enumerate(values):
-        for _, _, claimed in own:
-            for at, (_, _, value) in enumerate(stated):
-                if value.kind == claimed.kind:
-                    differs = decide(claimed, value) == "contradiction"
+        for claimed in own:
+            for at, token in enumerate(stated):
+                if claimed.value and token.value and token.value.kind == claimed.value.kind:
+                    differs = decide(claimed.value, token.value) == "contradiction"
                     (other if differs else same)[row] |= inside[at]
     return same, other
 

@@ -50,11 +50,14 @@ class Comparison:
     """Two values that decide a claim, where nothing has to be guessed."""
 
     label: str  # ``entailment`` or ``contradiction``
-    # the words of the claim and of the sentence that were compared
+    # the words of the claim and of the sentence that were compared, or two dates joined by "and"
     claimed: str
     stated: str
     sentence: int  # number of the sentence in the evidence
     reason: str  # what was compared and what follows, as a sentence for readers
+    claim_span: tuple[int, int]  # characters ``[start, end)`` of the claim that are compared
+    quotation: Quotation  # of what is stated; of two dates, of that of the earlier event
+    second: Quotation | None = None  # of the other one of two dates
 
 
 @dataclass(frozen=True, slots=True)

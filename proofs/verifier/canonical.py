@@ -33,7 +33,15 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
-from proofs.lexicons.values import MONTHS, ORDINALS, SMALL, TENS
+from proofs.lexicons.values import (
+    MONTHS,
+    ORDINALS,
+    SCALES,
+    SMALL_AND_TENS,
+    TENS,
+    WORDS,
+    number_in_words,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,53 +122,12 @@ def _edited(before: CanonicalText, edits: list[_Edit]) -> CanonicalText:
     )
 
 
-_SMALL = SMALL | TENS
 _ORDINALS = ORDINALS | {f"{name[:-1]}ieth": number for name, number in TENS.items()}
-_SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "lakh": 10**5, "million": 10**6}
-_SCALES |= {"crore": 10**7, "billion": 10**9, "trillion": 10**12}
 _SHORT_SCALES = {"k": 1000, "m": 10**6, "mn": 10**6, "mln": 10**6, "b": 10**9, "bn": 10**9}
 _SHORT_SCALES |= {"tn": 10**12, "trn": 10**12, "cr": 10**7, "lakhs": 10**5, "crores": 10**7}
-# Base unit, how many of it, names. A star stands for an optional s, an underscore for a space.
-_TABLE = """
-% 1 % percent per_cent pc
-m 0.001 mm millimetre*; m 0.01 cm centimetre*; m 1 m metre*; m 1000 km kms kilometre*
-ft 1 inch inches ″; ft 12 ft feet foot; ft 36 yd yds yard*; ft 63360 mi mile*
-kg 0.000001 mg milligram*; kg 0.001 g gram* gramme*; kg 1 kg kgs kilogram* kilo*
-kg 1000 tonne* metric_ton*; lb 1 oz ounce*; lb 16 lb lbs; lb 224 stone
-km/h 1 km/h km_/_h kph kmh kmph kilometre*_per_hour kilometre*_an_hour; km/h 3.6 m/s
-km/h 3.6 metre*_per_second
-mph 1 mph miles_per_hour miles_an_hour; knots 1 knot*
-seconds 1 s sec secs second*; seconds 60 min mins minute*; seconds 3600 h hr hrs hour*
-days 1 day*; days 7 week*; months 1 month*; years 1 year* yrs
-°C 1 °C ℃ °_C degree*_Celsius degree*_celsius degree*_centigrade degree*_C
-°F 1 °F ℉ °_F degree*_Fahrenheit degree*_fahrenheit degree*_F
-km² 1 km² km2 sq_km sq._km square_km square_kilometre*; m² 1 m² m2 sq_m square_metre*
-sq_mi 1 sq_mi square_mile*; sq_ft 1 sq_ft square_foot square_feet; ha 1 ha hectare*; acres 1 acre*
-EUR 1 EUR € euro*; GBP 1 GBP £ pounds_sterling; JPY 1 JPY ¥ yen; CHF 1 CHF SFr Swiss_franc*
-CNY 1 CNY RMB CN¥ yuan renminbi; RUB 1 RUB ₽ rouble* ruble*; KRW 1 KRW ₩; dollars 1 $ dollar*
-US_dollars 1 US$ US_$ U.S.$ USD USD_$ US_dollar* U.S._dollar*
-rupees 1 INR ₹ Rs. Rs rupee* Indian_rupee*
-Australian_dollars 1 A$ AU$ AUD Australian_dollar*; Canadian_dollars 1 C$ CA$ CAD Canadian_dollar*
-New_Zealand_dollars 1 NZ$ NZD New_Zealand_dollar*; Hong_Kong_dollars 1 HK$ HKD Hong_Kong_dollar*
-"""
+_SOVEREIGNS = WORDS["sovereigns"].split()
 # Who there is one in five of.
-_PEOPLE = (
-    "people adults children women men girls boys inhabitants residents citizens households voters "
-    "patients students pupils workers employees respondents families teenagers users members "
-    "Americans Britons Europeans Canadians Australians Germans Italians Indians births deaths homes"
-).replace(" ", "|")
-# Names that sovereigns and popes share, so that a Roman numeral after them is a rank.
-_REIGNING = """
-Abdullah Adolf Adrian Afonso Albert Alexander Alexios Alfonso Amenhotep Antiochus Artaxerxes August
-Augustus Baldwin Basil Benedict Boniface Boris Canute Carl Carlos Casimir Catherine Celestine
-Charles Christian Clement Constantine Darius David Edmund Edward Elizabeth Emmanuel Eric Erik Eugene
-Felipe Ferdinand Francis Franz Frederick Friedrich George Gregory Gustaf Gustav Haakon Harald
-Harold Hassan Henri Henry Hussein Innocent Ivan James Jean João John Joseph Juan Julius Justin Karl
-Leo Leopold Louis Magnus Malcolm Manuel Mary Maximilian Mehmed Michael Mohammed Murad Napoleon
-Nicholas Olaf Olav Oscar Osman Otto Paul Pedro Peter Philip Philippe Pius Ptolemy Rama Ramesses
-Richard Robert Rudolf Selim Sigismund Sixtus Stephen Suleiman Theodosius Thutmose Umberto Urban
-Valdemar Wilhelm William Xerxes
-"""
+_PEOPLE = WORDS["people"].replace(" ", "|")
 _ROMAN = {
     tens * "X" + units: 10 * tens + at
     for tens in range(4)
@@ -177,7 +144,7 @@ class _Unit(NamedTuple):
 
 def _units() -> dict[str, _Unit]:
     units = {}
-    for entry in _TABLE.strip().replace("\n", ";").split(";"):
+    for entry in WORDS["units"].replace("\n", ";").split(";"):
         base, factor, *names = entry.replace("_", "\0").split()
         for name in names:
             for form in {name, name.replace("metre", "meter")}:
@@ -192,11 +159,12 @@ def _any(names: Iterable[str]) -> str:
 
 
 _UNITS = _units()
-_MONEY = {unit.base for name, unit in _UNITS.items() if name[-1] in "$€£¥₹₽₩" or name == "CHF"}
+#: The units of money.
+MONEY = {unit.base for name, unit in _UNITS.items() if name[-1] in "$€£¥₹₽₩" or name == "CHF"}
 _IN_TWO_UNITS = ("seconds", "days", "ft", "lb")
 _SPACE = "[ \u00a0\u2009\u202f]"
 _THING = "(?:deep|high|long|old|tall|thick|wide)"
-_PREFIXES = _any(n for n, u in _UNITS.items() if u.base in _MONEY and not n[-2:].islower())
+_PREFIXES = _any(n for n, u in _UNITS.items() if u.base in MONEY and not n[-2:].islower())
 _PREFIX = re.compile(rf"(?:({_PREFIXES})|([A-Z]{{0,2}}\$)){_SPACE}?(?=[0-9])")
 _UNIT = re.compile(
     rf"(?:{_SPACE}|-)?(?:({_any(n for n in _UNITS if n != '%')})"
@@ -207,7 +175,7 @@ _DIGITS = re.compile(
     r"|[0-9]{1,2}(?:,[0-9]{2}){1,4},[0-9]{3}|[0-9]{1,15})(?:\.[0-9]{1,9})?"
     r"(?![0-9]|[.,'’:/\u00a0\u2009\u202f][0-9])"
 )
-_WORD = re.compile(r"( and |[ -])?([A-Za-z]{1,12})(?!\w)")
+_NUMERAL = re.compile(r"[IVX]{2,7}(?!\w)")
 _EIGHTHS = {"1/2": "0.5", "1/4": "0.25", "3/4": "0.75", "½": "0.5", "¼": "0.25", "¾": "0.75"}
 _EIGHTHS |= {"half": "0.5", "quarter": "0.25"}
 _AND_PART = re.compile(
@@ -220,10 +188,10 @@ _HALF_A = re.compile(
     r"hour|day|year|inch|foot|mile|met(?:re|er)|kilo\w{0,6}|ounce|ton|tonne|percent)(?![\w-]))"
 )
 _SCALE = re.compile(
-    rf"(?:{_SPACE}|-)?((?i:{_any([*_SCALES, 'bn', 'mln', 'lakhs', 'crores'])}))(?!\w)"
+    rf"(?:{_SPACE}|-)?((?i:{_any([*SCALES, 'bn', 'mln', 'lakhs', 'crores'])}))(?!\w)"
     r"|(k)(?!\w)|([MB])(?!\w)"
 )
-_MONEY_SCALE = re.compile(rf"(?:{_SPACE}|-)?((?i:{_any([*_SCALES, *_SHORT_SCALES])}))(?!\w)")
+_MONEY_SCALE = re.compile(rf"(?:{_SPACE}|-)?((?i:{_any([*SCALES, *_SHORT_SCALES])}))(?!\w)")
 _JOIN = re.compile(r" ?[-–—] ?| to | or | and |-to-")
 _NEXT_UNIT = re.compile(r"(?:,? and |,? )?(?=[0-9a-z])")
 _MINUS = re.compile(r"−|[Mm]inus ")
@@ -240,10 +208,8 @@ _NOT_BEFORE_HALF = re.compile(
 _RATIO = re.compile(r" (?:in|out of)(?: every)? (?=[0-9a-z])")
 _OF_PEOPLE = re.compile(rf" (?:of (?=(?:the|all|its|their) )|(?=(?:{_PEOPLE})\b))")
 _ORDINAL = re.compile(r"([0-9]{1,9})(?:st|nd)(?!\w)")
-_ORDINAL_WORD = re.compile(
-    rf"((?i:{_any(n for n, at in _SMALL.items() if at > 19)})[ -])?((?i:{_any(_ORDINALS)}))(?!\w)"
-)
-_BEFORE_RANK = re.compile(rf"\b(?:{_any(_REIGNING.split())}) $")
+_ORDINAL_WORD = re.compile(rf"((?i:{_any(TENS)})[ -])?((?i:{_any(_ORDINALS)}))(?!\w)")
+_BEFORE_RANK = re.compile(rf"\b(?:{_any(_SOVEREIGNS)}) $")
 _CLOCK = re.compile(
     r"([01]?[0-9])(?:[:.]([0-5][0-9]))?[ \u00a0\u202f]?(?i:([ap])(?:\.m\.|m)|(noon|midnight))(?!\w)"
 )
@@ -268,11 +234,11 @@ _LABEL = re.compile(r"(?:[A-Z]\w*|[Vv]ersions?|[Rr]elease|v\.?) $")
 _AFTER_FEET, _AFTER_STONE = re.compile(r"[ -]?in\b"), re.compile(" pounds?\\b")
 _NUMERIC_DATE = re.compile(r"([0-9]{1,4})([/.-])([0-9]{1,2})\2([0-9]{1,4})(?!\w|[/.-][0-9])")
 _CODES = _any(name for name in _UNITS if re.fullmatch("[A-Z]{3}", name))
-_WORDS = _any({*_SMALL, *_ORDINALS, "half", "minus"} - {"first", "second"})
+_WORDS = _any({*SMALL_AND_TENS, *_ORDINALS, "half", "minus"} - {"first", "second"})
 _START = re.compile(
     rf"(?<![\w.+°])(?<!\w[-–,'’′:/])(?<!--)(?:[0-9$€£¥₹₽₩−]|(?:[A-Z]{{1,3}}|U\.S\.|US )[$¥]"
     rf"|(?:{_CODES}|Rs\.?)(?= ?\$?[0-9])"
-    rf"|(?i:{_WORDS})(?!\w)|[Aa]n?(?= (?:{_any([*_SCALES, *_PARTS])})\b)"
+    rf"|(?i:{_WORDS})(?!\w)|[Aa]n?(?= (?:{_any([*SCALES, *_PARTS])})\b)"
     rf"|(?<=\w )[IVX]{{2,7}}(?!\w)|{_A_UNIT.pattern}"
     rf"|{_MONTH}(?=[.,]?,? (?:[0-9t]|of)|{_TO}[JFMASOND]))"
 )
@@ -304,47 +270,12 @@ class _Amount(NamedTuple):
         return self.number * self.scale * (self.unit.factor if self.unit else 1)
 
 
-def _words(text: str, at: int) -> _Amount | None:
-    """Read a number in words; a scale that ends it is kept apart, as in "two or three hundred"."""
-    total, part, largest, last, end = 0, 0, 10**15, "", -1
-    if text[at : at + 3].lower() == "an " or text[at : at + 2].lower() == "a ":
-        at, part, last = text.index(" ", at) + 1, 1, "a"
-    for _ in range(12):
-        match = _WORD.match(text, at)
-        word = match[2].lower() if match else ""
-        if not match or (match[1] if not last or last == "a" else not match[1]):
-            break
-        if match[1] == " and " and (last not in _SCALES or word in _SCALES or last == "dozen"):
-            break
-        if word in _SCALES:
-            scale = _SCALES[word]
-            if scale <= 100 and 0 < part < 100 and last != "dozen":
-                part *= scale
-            elif 100 < scale < largest and part:
-                total, part, largest = total + part * scale, 0, scale
-            else:
-                break
-        else:
-            small, before = _SMALL.get(word), _SMALL.get(last, 0)
-            if small is None or last in ("a", "dozen"):
-                break
-            if not last or last in _SCALES or 0 < small < 10 <= 20 <= before:
-                part += small
-            elif 12 < before < 20 <= small and part == before and not total:
-                part = 100 * part + small  # a year: nineteen eighty
-            else:
-                break
-        last, at = word, match.end()
-        end = at
-    scale = _SCALES.get(last, 1)
-    return _Amount(Decimal(total + part) / scale, end, scale) if end > 0 else None
-
-
 def _number(text: str, at: int) -> _Amount | None:
     if match := _HALF_A.match(text, at) or _A_UNIT.match(text, at):
         return _Amount(Decimal("0.5" if match[0][0] in "hH" else 1), match.end())
     if not (match := _DIGITS.match(text, at)):
-        return _words(text, at)
+        spelled = number_in_words(text, at)
+        return _Amount(Decimal(spelled[0]) / spelled[2], *spelled[1:]) if spelled else None
     digits = re.sub("[^0-9.]", "", match[0])
     is_number = digits[0] != "0" or not digits[1:2].isdigit()
     return _Amount(Decimal(digits), match.end()) if is_number else None
@@ -380,11 +311,11 @@ def _amount(text: str, at: int, money: _Unit | None = None) -> _Amount | None:
         name = match[match.lastindex or 1].lower()
         if match.lastindex == 3 and "." not in text[at:end]:
             break  # 3M
-        end, scale = match.end(), scale * (_SCALES.get(name) or _SHORT_SCALES[name])
+        end, scale = match.end(), scale * (SCALES.get(name) or _SHORT_SCALES[name])
     unit = money
     if match := _UNIT.match(text, end):
         named, joiner = _UNITS[match[1] or "%"], text[end : match.start(match.lastindex or 1)]
-        if money and ({named.base, money.base} <= _MONEY):
+        if money and ({named.base, money.base} <= MONEY):
             unit, end = (money if named.base == "dollars" else named), match.end()
         elif named.name == "m" and not joiner and _OF_PEOPLE.match(text, match.end()):
             return _Amount(number, match.end(), 10**6)
@@ -409,7 +340,7 @@ def _quantity(text: str, at: int) -> _Edit | None:
         return share
     end, unit, total = first.end, first.unit, first.total
     written = text[at:end]
-    if first.scale == 1 and (not unit or unit.base in _MONEY) and (join := _JOIN.match(text, end)):
+    if first.scale == 1 and (not unit or unit.base in MONEY) and (join := _JOIN.match(text, end)):
         second = _amount(text, join.end(), unit)
         tight = join[0][-1] != " "
         is_year = written.isdigit() and 1000 <= first.number < 2200
@@ -455,7 +386,7 @@ def _quantity(text: str, at: int) -> _Edit | None:
                 return begin, end, sign + _plain(total) + (" second" if total == 1 else " seconds")
             break
         total, end, last = total + more.number * of_more.factor, stop, of_more
-    if unit.base not in _MONEY and (match := _UNIT_AND_PART.match(text, end)):
+    if unit.base not in MONEY and (match := _UNIT_AND_PART.match(text, end)):
         total, end = total + Decimal(_EIGHTHS[match[1]]) * unit.factor, match.end()
     space = " " if text[end - 1] == "-" else ""  # five-year-old
     return begin, end, sign + "".join(_form(total, unit.base)) + space
@@ -554,7 +485,7 @@ def _ordinal(text: str, at: int) -> _Edit | None:
     if not (match := _ORDINAL_WORD.match(text, at)):
         return None
     tens, unit = (match[1] or "").lower().strip(" -"), match[2].lower()
-    number = _SMALL.get(tens, 0) + _ORDINALS[unit]
+    number = TENS.get(tens, 0) + _ORDINALS[unit]
     if number < 3 or (tens and _ORDINALS[unit] > 9):
         return None
     if unit == "second" and not (match[2][0] == "S" or text[at - 4 : at].lower() == "the "):
@@ -587,8 +518,8 @@ def _read(text: str, at: int) -> _Edit | None:
             return _date(text, at) or (at, match.end(), new)
         return _date(text, at) or _quantity(text, at)
     if text[at] in "IVX":
-        numeral = _WORD.match(text, at)
-        rank = _ROMAN.get(numeral[2], 0) if numeral else 0
+        numeral = _NUMERAL.match(text, at)
+        rank = _ROMAN.get(numeral[0], 0) if numeral else 0
         if not numeral or not rank or not _BEFORE_RANK.search(text, max(at - 20, 0), at):
             return None
         return at, numeral.end(), "the " + (_ranked(rank) if rank > 2 else "Second")

@@ -16,7 +16,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 from torch import Tensor, nn
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
@@ -50,89 +49,45 @@ from proofs.verifier.evidence_verifier import (
 from trie.seq2seq import pad_batch, quiet_transformers
 
 _NAMES = {
-    "entailment": (
-        *("entailment", "entail", "entails", "entailed", "support", "supports", "supported"),
-        *("true", "e"),
-    ),
-    "neutral": (
-        *("neutral", "notenoughinfo", "notenoughinformation", "notenough", "nei", "unknown"),
-        *("unverifiable", "insufficient", "noinfo", "n"),
-    ),
-    "contradiction": (
-        *("contradiction", "contradict", "contradicts", "contradictory", "contradicted", "refute"),
-        *("refutes", "refuted", "false", "c"),
-    ),
+    "entailment": "entailment entail entails entailed support supports supported true e",
+    "neutral": "neutral notenoughinfo notenoughinformation notenough nei unknown unverifiable "
+    "insufficient noinfo n",
+    "contradiction": "contradiction contradict contradicts contradictory contradicted refute "
+    "refutes refuted false c",
 }
+_MEANINGS = {name: label for label, names in _NAMES.items() for name in names.split()}
 # Names that transformers gives to outputs without names: the second of two is the positive one.
-_UNNAMED = ("label_0", "label_1")
-_MEANINGS = {name: label for label, names in _NAMES.items() for name in names}
+_UNNAMED = ["label_0", "label_1"]
 
 
-def label_columns(names: Mapping[int, str], where: str) -> tuple[int, ...]:
-    """Return the column of each of `LABELS` in the output of a classifier.
+def output_columns(names: Mapping[int, str], where: str) -> tuple[int, ...]:
+    """Return the columns of the output of a classifier that are read.
 
-    `names`: the name of each column, as `id2label` of a configuration.
+    A single output is the log-odds of support. Of two, one must be named as entailment is; its
+    column comes first, and if both have no names, the second is support. Of more, the columns are
+    those of `LABELS`.
 
-    Raises `ValueError` if the names are not one for each label.
+    `names`: the name of each column, as `id2label` of a configuration; without names, there are two
+    outputs.
+
+    Raises `ValueError` if the names do not say what the outputs are.
     """
-    columns: dict[str, int] = {}
-    for column, name in sorted(names.items()):
-        label = _meaning(name)
-        if label is None or label in columns:
-            columns = {}
-            break
-        columns[label] = column
-    if len(columns) != len(LABELS):
-        given = ", ".join(repr(name) for _, name in sorted(names.items()))
-        raise ValueError(
-            f"{where}: field 'id2label': the labels {given} are not one each for "
-            f"{', '.join(LABELS)}; rename them so, or choose another classifier"
-        )
-    return tuple(columns[label] for label in LABELS)
-
-
-def support_columns(names: Mapping[int, str], where: str) -> tuple[int, ...]:
-    """Return the column of support, and that of the rest, of a classifier of one or two outputs.
-
-    A single output is the log-odds of support. Of two outputs, one must be named as entailment is;
-    if both have no names, the second is support.
-
-    `names`, `where`: as in `label_columns`; without names, there are two outputs.
-
-    Raises `ValueError` if the names do not say which output is support.
-    """
-    if len(names) == 1:
+    given = [name for _, name in sorted(names.items())] or _UNNAMED
+    meanings = [_MEANINGS.get(re.sub(r"[^a-z]", "", name.casefold()), "") for name in given]
+    if len(given) == 1:
         return (0,)
-    given = [name for _, name in sorted(names.items())] or list(_UNNAMED)
-    if tuple(name.casefold() for name in given) == _UNNAMED:
+    if [name.casefold() for name in given] == _UNNAMED:
         return (1, 0)
-    support = [column for column, name in enumerate(given) if _meaning(name) == "entailment"]
-    if len(given) != 2 or len(support) != 1:
-        listed = ", ".join(map(repr, given))
-        raise ValueError(
-            f"{where}: field 'id2label': of the labels {listed}, none or several say that a text "
-            "supports a claim; rename that one to entailment, or choose another classifier"
-        )
-    return (support[0], 1 - support[0])
-
-
-def _meaning(name: str) -> str | None:
-    return _MEANINGS.get(re.sub(r"[^a-z]", "", name.casefold()))
-
-
-def length_batches(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
-    """Group inputs of similar length into batches of at most `max_tokens` padded tokens.
-
-    Return the positions of the inputs of each batch, shortest inputs first.
-    """
-    batches: list[list[int]] = []
-    for position in sorted(range(len(lengths)), key=lambda at: lengths[at]):
-        # The inputs are sorted, so this one would be the longest of its batch.
-        if batches and (len(batches[-1]) + 1) * lengths[position] <= max_tokens:
-            batches[-1].append(position)
-        else:
-            batches.append([position])
-    return batches
+    if len(given) == 2 and meanings.count("entailment") == 1:
+        support = meanings.index("entailment")
+        return (support, 1 - support)
+    if sorted(meanings) == sorted(LABELS):
+        return tuple(map(meanings.index, LABELS))
+    raise ValueError(
+        f"{where}: field 'id2label': the labels {', '.join(map(repr, given))} are not one each for "
+        f"{', '.join(LABELS)}, nor two of which one is entailment; rename them so, or choose "
+        "another classifier"
+    )
 
 
 def pad_inputs(
@@ -165,10 +120,6 @@ def padded_positions(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     return positions, missing
 
 
-# The errors that libraries raise for files that are damaged or have other content.
-LOADING_ERRORS = (OSError, ValueError, RuntimeError, SafetensorError, KeyError, TypeError)
-
-
 def check_finite(model: nn.Module) -> None:
     """Raise `ValueError` if a weight is not a finite number: such a model says anything."""
     for name, value in model.state_dict().items():
@@ -181,7 +132,7 @@ def explained(directory: Path) -> Iterator[None]:
     """Turn the errors of loading libraries into a `ValueError` that names the directory."""
     try:
         yield
-    except LOADING_ERRORS as error:
+    except (OSError, ValueError, RuntimeError, SafetensorError, KeyError, TypeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(
             f"{directory}: not a usable classifier ({reason}); restore it or choose another"
@@ -191,13 +142,6 @@ def explained(directory: Path) -> Iterator[None]:
 # Longer inputs are of little use for sentences, and take much time.
 _MAX_LENGTH = 512
 _REMEDY = "give a directory with a Hugging Face sequence classifier in safetensors"
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    ids: list[int]
-    segments: list[int]
-    is_cut: bool
 
 
 class ClassifierVerifier:
@@ -235,11 +179,9 @@ class ClassifierVerifier:
             positions -= self._pad + 1  # their positions begin after it
         self._max_length = min(_MAX_LENGTH, tokenizer.model_max_length, positions)
         # Configured once: several threads may use a tokenizer, but not while one configures it.
-        self._bare = Tokenizer.from_str(core.to_str())
-        self._bare.no_padding()
-        self._bare.no_truncation()
-        self._joining = Tokenizer.from_str(self._bare.to_str())
-        self._joining.enable_truncation(self._max_length, strategy="only_first")
+        self._tokenizer = Tokenizer.from_str(core.to_str())
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(self._max_length, strategy="only_first")
 
     @classmethod
     def open(cls, directory: Path, *, device: str = "cpu") -> ClassifierVerifier:
@@ -285,17 +227,17 @@ class ClassifierVerifier:
         return Reading(
             scale.probabilities(self._logits([whole]))[0],
             sentences,
-            unread=tuple(number for number, pair in enumerate(alone) if pair.is_cut),
+            unread=tuple(number for number, pair in enumerate(alone) if pair.overflowing),
             claim_cut=claim_cut,
         )
 
     def _whole(
-        self, claim: str, evidence: list[Sentence], alone: list[_Pair], sentences: np.ndarray
-    ) -> _Pair:
+        self, claim: str, evidence: list[Sentence], alone: list[Encoding], sentences: np.ndarray
+    ) -> Encoding:
         if len(evidence) == 1:
             return alone[0]
         whole = self._pair(claim, evidence_text(evidence))
-        if not whole.is_cut:
+        if not whole.overflowing:
             return whole
         ranked = np.argsort(sentences[:, NEUTRAL], kind="stable")
         best = [int(ranked[0])]
@@ -304,30 +246,30 @@ class ClassifierVerifier:
             # Joined in the order of the evidence.
             joined = evidence_text(evidence[at] for at in sorted([*best, number]))
             tried = self._pair(claim, joined)
-            if not tried.is_cut:
+            if not tried.overflowing:
                 best.append(number)
                 whole = tried
         return whole
 
     def _cut(self, claim: str) -> tuple[str, bool]:
-        offsets = self._bare.encode(claim, add_special_tokens=False).offsets
+        offsets = self._tokenizer.encode(claim, add_special_tokens=False).offsets
         most = self._max_length // 2
         return (claim[: offsets[most - 1][1]], True) if len(offsets) > most else (claim, False)
 
-    def _pair(self, claim: str, text: str) -> _Pair:
+    def _pair(self, claim: str, text: str) -> Encoding:
         # The evidence is first, as premises are in data sets of natural language inference.
-        encoded = self._joining.encode(encodable(text), claim)
-        return _Pair(encoded.ids, encoded.type_ids, bool(encoded.overflowing))
+        return self._tokenizer.encode(encodable(text), claim)
 
     @torch.inference_mode()
-    def _logits(self, pairs: list[_Pair]) -> np.ndarray:
+    def _logits(self, pairs: list[Encoding]) -> np.ndarray:
         """Return the logits of `LABELS`, (pairs, 3); what has no output is impossible."""
-        given = np.zeros((len(pairs), len(self._columns)))
-        for positions in length_batches([len(pair.ids) for pair in pairs], _BATCH_TOKENS):
-            batch = [pairs[at] for at in positions]
-            inputs = pad_inputs([p.ids for p in batch], [p.segments for p in batch], self._pad)
+        outputs = []
+        for begin in range(0, len(pairs), _BATCH):
+            batch = pairs[begin : begin + _BATCH]
+            inputs = pad_inputs([p.ids for p in batch], [p.type_ids for p in batch], self._pad)
             output = self._model(**classifier_inputs(*inputs, self._has_segments, self._device))
-            given[positions] = output.logits.float().cpu().numpy()
+            outputs.append(output.logits.double().cpu().numpy())
+        given = np.concatenate(outputs)
         if not np.isfinite(given).all():
             raise VerifierError("the outputs of the classifier are not finite; choose another one")
         columns = self._columns
@@ -344,11 +286,10 @@ def _columns(config: Path) -> tuple[int, ...]:
         labels = {int(key): str(name) for key, name in names.items()}
     except (OSError, AttributeError, ValueError, RecursionError) as error:
         raise ValueError(f"{config}: is not a model configuration ({error}); restore it") from error
-    mapped = support_columns if len(labels) <= 2 else label_columns
-    return mapped(labels, str(config))
+    return output_columns(labels, str(config))
 
 
-_BATCH_TOKENS = 4096
+_BATCH = 8  # inputs of a pass
 HEADS = "evidence_heads.safetensors"
 MAX_LENGTH = 384
 
@@ -423,7 +364,7 @@ def read_model(directory: Path) -> tuple[EvidenceModel, Any]:
         raise ValueError(f"{heads}: no such file; this is not a verifier of AdMIRaL")
     config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
     labels = {int(key): str(name) for key, name in config.get("id2label", {}).items()}
-    if label_columns(labels, str(directory / "config.json")) != tuple(range(len(LABELS))):
+    if output_columns(labels, str(directory / "config.json")) != tuple(range(len(LABELS))):
         raise ValueError(f"{directory / 'config.json'}: the labels are in another order")
     model, tokenizer = new_model(directory, 0)
     with explained(directory):

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from proofs.logic.words import word_list
+from proofs.lexicons.values import WORDS
+from proofs.logic.words import Quotation, stems, word_list
 from proofs.verifier import Comparison, Reading, Sentence, Verifier, certain_of
-from proofs.verifier.relations import (
-    Kinship,
-    canonical,
-    date_of,
-    decide_kinship,
-    going_on,
-    kinship,
-    spans,
-    with_roles_exchanged,
-)
-from proofs.verifier.stated_values import Value, decide
+from proofs.verifier.event_order import ordered_dates
+from proofs.verifier.stated_values import Value, change, decide, duration
 from proofs.verifier.statements import (
+    HEDGES,
     Alignment,
     Clause,
     Item,
@@ -32,21 +25,30 @@ from proofs.verifier.statements import (
 )
 
 ENTAILMENT, CONTRADICTION = "entailment", "contradiction"
-_MAX_CHARACTERS = 1000
+_MAX_CHARACTERS = 1000  # of a claim
+_MAX_ITEMS = 200  # of a clause: longer ones are lists
 # Events that happen once to a subject, and properties of which it has one value.
-_ONCE = word_list(
-    """
-    born died founded established formed created released published premiered opened built completed
-    constructed launched discovered invented debuted introduced incorporated aired broadcast built
-    population inhabitants residents height length area depth elevation altitude weight duration
-    distance age diameter width founded ended began started birth death crowned assassinated
-    executed killed buried erected commissioned inaugurated abolished dissolved signed ratified
-    """
-)
-# What is computed from dates need not be said in these words.
-_COMPUTED = word_list("before after earlier later")
+_ONCE = word_list(WORDS["once"])
 # Items of the evidence between the aligned ones, at most.
 _MOST_INSERTED = {CONTRADICTION: 3, ENTAILMENT: 4}
+# What lasts from one date to another lasts so long, without "for".
+_LASTING = word_list("lasted lasts took takes continued ran runs")
+_BE = word_list("is was are were been being be")
+# Verbs of which subject and object do not change places.
+_ONE_WAY = frozenset(stem for verb in WORDS["one-way"].split() for stem in stems(verb))
+# Participles whose past tense is another word.
+_PAST = dict(pair.split("/") for pair in WORDS["participles"].split())
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    label: str
+    # the items of the claim and of the evidence that are compared
+    claimed: Sequence[Item]
+    stated: Sequence[Item]
+    in_same_words: bool = False
+    sentence: int = 0  # of what is stated
+    later: tuple[Item, int] | None = None  # the other one of two dates, and its sentence
 
 
 def compare(claim: str, evidence: Sequence[Sentence]) -> Comparison | None:
@@ -56,108 +58,161 @@ def compare(claim: str, evidence: Sequence[Sentence]) -> Comparison | None:
     """
     if len(claim) > _MAX_CHARACTERS or len(sentences(claim.strip())) != 1:
         return None
-    asserted = read_clause(claim.strip())
+    asserted = read_clause(claim)
     if len(asserted.items) < 2 or asserted.tail[-1:] == ("?",):
         return None
-    found: dict[int, list[Clause]] = {}
-    active = canonical(asserted)
-    # Each of two events may be told alone.
-    statements = [asserted, *map(Clause, _ordered_events(active) or ())]
-    for number, (title, text) in enumerate(evidence):
-        if any(_may_decide(statement, title, text) for statement in statements):
-            found[number] = list(clauses(title, text))
-    best: Comparison | None = None
-    for number, finding in _findings(asserted, active, found):
-        if best is not None and best.label != finding.label:
-            return None
-        best = best or replace(finding, sentence=number)
-    return best
-
-
-def _ordered_events(active: Clause) -> tuple[tuple[Item, ...], tuple[Item, ...]] | None:
-    """Return the events of a canonical clause that says that one came before the other."""
-    items = active.items
-    at = next((at for at, item in enumerate(items) if item.norm == "before"), 0)
-    return (items[:at], items[at + 1 :]) if 2 <= at < len(items) - 1 else None
-
-
-def _findings(
-    claim: Clause, active: Clause, found: dict[int, list[Clause]]
-) -> Iterator[tuple[int, Comparison]]:
-    exchanged = with_roles_exchanged(active)
-    kin = kinship(claim)
-    for number, parts in found.items():
-        for clause in parts:
-            finding = _by_words(claim, clause)
-            if finding is None:
-                stated = canonical(clause)
-                finding = _by_words(active, stated)
-                if finding is None and exchanged is not None:
-                    finding = _by_roles(active, exchanged, stated)
-            if finding is None and kin is not None:
-                finding = _by_kinship(kin, clause)
-            for implied in (spans(clause), going_on(clause, claim)):
-                if finding is None and implied is not None:
-                    finding = _by_words(claim, implied)
-            if finding is not None:
-                yield number, finding
-    every = [clause for parts in found.values() for clause in parts]
-    finding = _by_dates(active, every)
-    if finding is not None:
-        yield min(found), finding
-
-
-def _by_roles(claim: Clause, exchanged: Clause, clause: Clause) -> Comparison | None:
-    finding = _by_words(exchanged, clause)
-    if finding is None or finding.label != ENTAILMENT:
+    told = [
+        (number, clause)
+        for number, (title, text) in enumerate(evidence)
+        for clause in clauses(title, text)
+        if len(clause.items) <= _MAX_ITEMS
+    ]
+    found = [
+        replace(finding, sentence=number)
+        for number, clause in told
+        if (finding := _by_clause(asserted, clause)) is not None
+    ]
+    for label, (first, number), later in ordered_dates(asserted, told):
+        found.append(_Finding(label, asserted.items, [first], sentence=number, later=later))
+    if len({finding.label for finding in found}) != 1:
         return None
-    return _different(_text(claim.items), _text(exchanged.items))
+    return _comparison(found[0], claim, evidence)
 
 
-def _by_kinship(claimed: Kinship, clause: Clause) -> Comparison | None:
-    stated = kinship(clause)
-    label = decide_kinship(claimed, stated) if stated is not None else None
-    if stated is None or label is None:
-        return None
-    words = f"{claimed.noun}", f"{stated.noun}"
-    return _equal(*words) if label == ENTAILMENT else _different(*words)
+def _comparison(finding: _Finding, claim: str, evidence: Sequence[Sentence]) -> Comparison:
+    def quoted(items: Sequence[Item], number: int) -> tuple[Quotation, str]:
+        start, end, in_title = _place(items)
+        title, text = evidence[number]
+        words = (title if in_title else text)[start:end]
+        return Quotation(title, number, start, end, in_title), words
+
+    start, end, _ = _place(finding.claimed)
+    claimed = claim[start:end]
+    quotation, stated = quoted(finding.stated, finding.sentence)
+    second = None
+    if finding.later:
+        item, number = finding.later
+        second, words = quoted([item], number)
+        stated += f" and {words}"
+    if finding.in_same_words:
+        reason = "The evidence says this in the same words."
+    elif finding.label == CONTRADICTION:
+        reason = f"The claim says {claimed}, the evidence says {stated}."
+    elif claimed == stated:
+        reason = f"The claim and the evidence both say {stated}."
+    else:
+        reason = f"The claim says {claimed}, which agrees with the evidence: {stated}."
+    return Comparison(
+        finding.label, claimed, stated, finding.sentence, reason, (start, end), quotation, second
+    )
 
 
-def _by_dates(claim: Clause, stated: Sequence[Clause]) -> Comparison | None:
-    events = _ordered_events(claim)
-    if events is None or any(item.is_negation or item.value for item in claim.items):
-        return None
-    first, second = events
-    earlier = date_of(first, stated)
-    later = date_of(second, stated) or date_of((*second, first[-1]), stated)
-    if earlier is None or later is None:
-        return None
-    claimed, dates = _text(claim.items), f"{earlier[0]} and {later[0]}"
-    if earlier[1].possible.high < later[1].possible.low:
-        return _equal(claimed, dates)
-    if earlier[1].possible.low > later[1].possible.high:
-        return _different(claimed, dates)
+def _place(items: Iterable[Item]) -> tuple[int, int, bool]:
+    """Return from where to where items stand, in the text unless all are of the title."""
+    placed = list(items)
+    in_text = [item for item in placed if not item.in_title]
+    placed = in_text or placed
+    return min(one.start for one in placed), max(one.end for one in placed), not in_text
+
+
+def _by_clause(claim: Clause, clause: Clause) -> _Finding | None:
+    finding = _by_words(claim, clause)
+    if finding is None:
+        active, stated = _active(claim), _active(clause)
+        finding = _by_words(active, stated)
+        exchanged = _with_roles_exchanged(active)
+        if finding is None and exchanged is not None:
+            other = _by_words(exchanged, stated)
+            if other is not None and other.in_same_words:
+                return _Finding(CONTRADICTION, claim.items, other.stated)
+    for implied in _implied(claim, clause):
+        finding = finding or _by_words(claim, implied)
+    return finding
+
+
+def _active(clause: Clause) -> Clause:
+    """Return "A bought B" for "B was bought by A"."""
+    items = clause.items
+    for at in range(1, len(items) - 1):
+        verb, given = items[at], items[at + 1]  # "was given 5 euros by"
+        by = at + 1 + (given.value is not None and not given.preposition)
+        if by == len(items) or items[by].preposition != "by" or items[by].date:
+            continue
+        if verb.value or _BE.isdisjoint(verb.before):
+            continue
+        if any(item.preposition or "," in item.before for item in items[1:at]):
+            return clause
+        past = _PAST.get(verb.norm, verb.norm)
+        verb = replace(verb, norm=past, stems=stems(past), before=())
+        agent = replace(items[by], before=tuple(one for one in items[by].before if one != "by"))
+        end = _phrase_end(items, by + 1)
+        moved = (agent, *items[by + 1 : end], verb, *items[:at], *items[at + 1 : by], *items[end:])
+        return Clause(moved)
+    return clause
+
+
+def _with_roles_exchanged(clause: Clause) -> Clause | None:
+    """Return an active clause with subject and object exchanged, or None if it may be as true.
+
+    Only the verbs of a closed list do not allow both.
+    """
+    items = clause.items
+    for at in range(1, len(items)):
+        if not items[at].stems.isdisjoint(_ONE_WAY):
+            end = _phrase_end(items, at + 1)
+            if end == at + 1 or items[at + 1].preposition:
+                return None
+            return Clause((*items[at + 1 : end], items[at], *items[:at], *items[end:]))
     return None
 
 
-def _text(items: Iterable[Item]) -> str:
-    return " ".join(item.text for item in items)
+def _phrase_end(items: Sequence[Item], at: int) -> int:
+    """Return where a noun phrase ends that has an item before `at`, or begins there."""
+    end = at
+    while end < len(items):
+        words = items[end].before
+        leaves = items[end].preposition not in ("", "of") or "," in words or "and" in words
+        ends = items[end].norm in HEDGES or items[end].value is not None
+        if leaves or (ends and end > at):
+            break
+        end += 1
+    return end
 
 
-def _may_decide(claim: Clause, title: str, text: str) -> bool:
-    """Return whether a text has the first letters of all words of a claim but one."""
-    letters = f"{title} {text}".casefold()
-    missing = sum(
-        item.value is None
-        and not item.is_negation
-        and item.norm not in _COMPUTED
-        and item.norm[:4] not in letters
-        for item in claim.items
-    )
-    return missing <= 1
+def _implied(claim: Clause, clause: Clause) -> Iterator[Clause]:
+    """Yield what follows from a range of a clause, or from what has been "since" a date.
+
+    "Ruled from 1900 to 1912" implies "ruled for 12 years", and "in 1905" if the claim says so;
+    "rose from 4 to 6 percent" implies "rose to 6 percent" and "by 2 percentage points".
+    """
+    dates = [item for item in claim.items if item.date and item.preposition == "in"]
+    claimed = dates[0].date if len(dates) == 1 else None
+    for at, item in enumerate(clause.items):
+        told: list[tuple[Value | None, str]] = []
+        first, value = at, item.value
+        if value and value.ends:
+            lasts = at > 0 and clause.items[at - 1].norm in _LASTING
+            told.append((duration(value), "" if lasts else "for"))
+            if item.date is None:
+                told += zip(value.ends, ("from", "to"), strict=True)
+                told.append((change(value), "by"))
+            elif claimed and value.possible.low < claimed.possible.low:
+                within = claimed.possible.high < value.possible.high
+                told.append((claimed if within else None, "in"))
+        elif value and item.date and claimed and at > 1 and clause.items[at - 1].norm == "since":
+            has = any({"has", "have"} & {*one.before} for one in clause.items[: at - 1])
+            if has and claimed.possible.low[0] > value.possible.high[0]:
+                first = at - 1
+                told.append((claimed, "in"))
+        start = clause.items[first].start
+        for meant, preposition in told:
+            if meant is not None:
+                before = (*item.before, *preposition.split())
+                new = replace(item, value=meant, before=before, start=start)
+                yield replace(clause, items=(*clause.items[:first], new, *clause.items[at + 1 :]))
 
 
-def _by_words(claim: Clause, clause: Clause) -> Comparison | None:
+def _by_words(claim: Clause, clause: Clause) -> _Finding | None:
     plain_claim, claim_negations = _without_negations(claim)
     plain_clause, clause_negations = _without_negations(clause)
     if not plain_claim.items or not plain_clause.items:
@@ -168,7 +223,7 @@ def _by_words(claim: Clause, clause: Clause) -> Comparison | None:
     flipped = _flipped(alignment, claim_negations, clause_negations)
     if flipped is None:
         return None
-    findings: list[Comparison] = []
+    findings: list[_Finding] = []
     for place, (item, other) in enumerate(alignment.pairs):
         if item.value is not None and other.value is not None:
             finding = _by_value(alignment, place)
@@ -178,7 +233,7 @@ def _by_words(claim: Clause, clause: Clause) -> Comparison | None:
         elif are_antonyms(item, other):
             if place == 0:
                 return None  # another subject
-            findings.append(_different(item.text, other.text))
+            findings.append(_Finding(CONTRADICTION, [item], [other]))
     if flipped:
         findings.append(_negated(alignment, claim_negations, clause_negations))
     against = [finding for finding in findings if finding.label == CONTRADICTION]
@@ -195,7 +250,8 @@ def _by_words(claim: Clause, clause: Clause) -> Comparison | None:
     # Where the words are all there is, they are of one and the same thing, and few stand between.
     named = alignment.claim.items[0].is_name
     if is_specific(alignment) and (named or len(alignment.inserted) < 2):
-        return _same_words(alignment)
+        stated = [other for _, other in alignment.pairs]
+        return _Finding(ENTAILMENT, claim.items, stated, in_same_words=True)
     return None
 
 
@@ -209,13 +265,14 @@ def _differ_in_one_item(alignment: Alignment) -> bool:
     )
 
 
-def _without_negations(clause: Clause) -> tuple[Clause, list[tuple[int, str]]]:
+def _without_negations(clause: Clause) -> tuple[Clause, list[tuple[int, Item]]]:
+    """Return a clause without negations, and these with the number of the item they precede."""
     kept: list[Item] = []
-    negations: list[tuple[int, str]] = []
+    negations: list[tuple[int, Item]] = []
     before: tuple[str, ...] = ()
     for item in clause.items:
         if item.is_negation:
-            negations.append((len(kept), item.text))
+            negations.append((len(kept), item))
             before += item.before
         else:
             kept.append(replace(item, before=before + item.before) if before else item)
@@ -224,7 +281,7 @@ def _without_negations(clause: Clause) -> tuple[Clause, list[tuple[int, str]]]:
 
 
 def _flipped(
-    alignment: Alignment, claim: list[tuple[int, str]], clause: list[tuple[int, str]]
+    alignment: Alignment, claim: list[tuple[int, Item]], clause: list[tuple[int, Item]]
 ) -> bool | None:
     """Return whether one of claim and clause negates what the other states, or None if unclear.
 
@@ -249,36 +306,36 @@ def _flipped(
     ((_, negation),) = claim or clause
     (gap,) = gaps or others
     # "No bird flew" is the opposite of "a bird flew"; other negations begin no statement.
-    if gap == len(alignment.places) or (gap == 0 and negation.lower() != "no"):
+    if gap == len(alignment.places) or (gap == 0 and negation.norm != "no"):
         return None
     return True
 
 
 def _negated(
-    alignment: Alignment, claim: list[tuple[int, str]], clause: list[tuple[int, str]]
-) -> Comparison:
-    if claim:
-        ((at, negation),) = claim
-        words = alignment.claim.items[at].text
-        stated = alignment.clause.items[alignment.places[at]].text
-        return _different(f"{negation} {words}", stated)
-    ((at, negation),) = clause
-    words = alignment.clause.items[at].text
-    claimed = alignment.claim.items[alignment.places.index(at)].text
-    return _different(claimed, f"{negation} {words}")
+    alignment: Alignment, claim: list[tuple[int, Item]], clause: list[tuple[int, Item]]
+) -> _Finding:
+    ((at, negation),) = claim or clause
+    places = alignment.places
+    item, place = (at, places[at]) if claim else (places.index(at), at)
+    claimed, stated = alignment.claim.items[item], alignment.clause.items[place]
+    return _Finding(
+        CONTRADICTION,
+        [negation, claimed] if claim else [claimed],
+        [stated] if claim else [negation, stated],
+    )
 
 
-def _by_value(alignment: Alignment, number: int) -> Comparison | None:
+def _by_value(alignment: Alignment, number: int) -> _Finding | None:
     item, other = alignment.pairs[number]
     if item.value is None or other.value is None:
         return None
     label = decide(item.value, other.value)
     if label is None or not _same_slot(alignment, number, item.value.kind):
         return None
-    claimed = _phrase(alignment.claim, number)
-    stated = _phrase(alignment.clause, alignment.places[number])
+    claimed = _phrase(alignment.claim.items, number)
+    stated = _phrase(alignment.clause.items, alignment.places[number])
     if label == ENTAILMENT:
-        return _equal(claimed, stated)
+        return _Finding(ENTAILMENT, claimed, stated)
     # What the claim says may be said elsewhere in the sentence; a number belongs to its noun.
     if item.value.kind != "number" and any(
         rival.value is not None and decide(item.value, rival.value) == ENTAILMENT
@@ -290,7 +347,7 @@ def _by_value(alignment: Alignment, number: int) -> Comparison | None:
         alignment.inserted or _may_be_part(alignment, item.value, other.value)
     ):
         return None
-    return _different(claimed, stated)
+    return _Finding(CONTRADICTION, claimed, stated)
 
 
 def _may_be_part(alignment: Alignment, claimed: Value, stated: Value) -> bool:
@@ -322,32 +379,10 @@ def _has_noun(items: Sequence[Item], at: int) -> bool:
     return following.value is None and not following.preposition and "," not in following.before
 
 
-def _phrase(clause: Clause, at: int) -> str:
-    item = clause.items[at]
-    if item.value is not None and item.value.kind == "rank" and at + 1 < len(clause.items):
-        following = clause.items[at + 1].text
-        return following if following == item.text else f"{item.text} {following}"
-    return item.text
-
-
-def _equal(claimed: str, stated: str) -> Comparison:
-    reason = (
-        f"The claim and the evidence both say {stated}."
-        if claimed == stated
-        else f"The claim says {claimed}, which agrees with the evidence: {stated}."
-    )
-    return Comparison(ENTAILMENT, claimed, stated, 0, reason)
-
-
-def _different(claimed: str, stated: str) -> Comparison:
-    reason = f"The claim says {claimed}, the evidence says {stated}."
-    return Comparison(CONTRADICTION, claimed, stated, 0, reason)
-
-
-def _same_words(alignment: Alignment) -> Comparison:
-    claimed = " ".join(item.text for item in alignment.claim.items)
-    stated = " ".join(other.text for _, other in alignment.pairs)
-    return Comparison(ENTAILMENT, claimed, stated, 0, "The evidence says this in the same words.")
+def _phrase(items: Sequence[Item], at: int) -> Sequence[Item]:
+    """Return a value, or a rank with what is ranked."""
+    value = items[at].value
+    return items[at : at + 1 + (value is not None and value.kind == "rank")]
 
 
 # Of 100 comparisons on training pairs, about so many agreed with the label.

@@ -1,126 +1,119 @@
-"""Values that words state exactly: numbers, quantities, dates and ranks, each as an interval."""
+"""Values that a text states, read in their canonical form: each is an interval of amounts."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any
+from typing import NamedTuple
 
 from proofs.lexicons.values import (
-    DECADE,
-    MONTHS,
-    ORDINAL,
-    ORDINALS,
-    SCALES,
-    SMALL,
-    TENS,
-    YEAR,
+    AT_LEAST,
+    AT_MOST,
+    EXACTLY,
+    FEWER,
+    MODIFIERS,
+    MORE,
     Amounts,
-    Bound,
+    bounded,
 )
-from proofs.logic.words import word_list
+from proofs.logic.words import normalise, word_list
+from proofs.verifier.canonical import MONEY, canonical
 
-_INFINITY = math.inf
-
-
-_SCALES = SCALES | {"trillion": 10**12}
-_DIGITS = re.compile(r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?")
-_DASHES = word_list("- – —")
-
-_CURRENCIES = {"$": "dollar", "£": "pound", "€": "euro", "¥": "yen", "₹": "rupee"}
-_CURRENCY_WORDS = {name: name for name in ("dollar", "euro", "yen", "rupee", "franc", "peso")} | {
-    name + "s": name for name in ("dollar", "euro", "rupee", "franc", "peso")
+_YEAR, _MONTH = 365.2425, 30.436875  # days; no month has more
+_UNITS = {
+    unit: (kind, size)
+    for kind, units in {
+        "length": {"m": 1.0, "ft": 0.3048},
+        "mass": {"kg": 1.0, "lb": 0.45359237},
+        "speed": {"km/h": 1.0, "mph": 1.609344, "knots": 1.852},
+        "time": {"seconds": 1 / 86400, "minutes": 1 / 1440, "days": 1.0}
+        | {"months": _MONTH, "years": _YEAR},
+        "area": {"m²": 1.0, "km²": 1e6, "ha": 1e4, "acres": 4046.8564, "sq ft": 0.09290304}
+        | {"sq mi": 2589988.11},
+        "%": {"%": 1.0},
+        "percentage points": {"percentage points": 1.0},
+        "°C": {"°C": 1.0},
+        "°F": {"°F": 1.0},
+        "money": dict.fromkeys(MONEY, 1.0),
+    }.items()
+    for unit, size in units.items()
 }
-_PERCENT = word_list("% percent pct")
-# Words that are units wherever they follow a number. Short ones that are also words or names ("in",
-# "a", "c") are left out.
-_UNITS = word_list(
-    """
-    mm cm m km millimetre millimetres millimeter millimeters centimetre centimetres centimeter
-    centimeters metre metres meter meters kilometre kilometres kilometer kilometers inch inches
-    foot feet ft yard yards mile miles mi nautical_mile
-    mg g kg milligram milligrams gram grams gramme grammes kilogram kilograms tonne tonnes
-    ounce ounces lb lbs
-    second seconds minute minutes hour hours day days week weeks month months year years decade
-    decades century centuries millennium millennia
-    hectare hectares acre acres litre litres liter liters millilitre millilitres milliliter
-    milliliters watt watts kilowatt kilowatts megawatt megawatts kw mw volt volts
-    hertz khz mhz ghz kb mb gb tb knot knots mph
-    """
+_UNITS |= {unit[:-1]: _UNITS[unit] for unit in list(_UNITS) if len(unit) > 3 and unit[-1] == "s"}
+_NAMES = "|".join(map(re.escape, sorted(_UNITS, key=len, reverse=True)))
+_TOKEN = re.compile(
+    r"(?P<date>(?P<year>[0-9]{4}|-)-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?)(?![\w-])"
+    r"|(?P<clock>[0-2][0-9]:[0-5][0-9])(?![\w:])"
+    r"|(?P<decade>(?:1[0-9]|20)[0-9]0)['’]?s(?!\w)"
+    r"|(?P<rank>first|second(?! world)|[0-9]{1,6}(?:th|st|nd|rd))(?!\w)(?P<century>[ -]century)?"
+    rf"|(?P<amount>(?:(?<![\w)])-)?[0-9]+(?:\.[0-9]+)?)(?![^\W_])(?:[ -]?(?P<unit>{_NAMES})(?!\w))?"
+    r"(?: old\b)?"
+    r"|(?:[^\W\d_]\.){2,}|[^\W_](?:[^\W_]|['’](?=[^\W_]))*|\S",
+    re.IGNORECASE,
 )
-# What pint calls the units that it does not know by the name in the text.
-_PINT_NAMES = {
-    "gramme": "gram",
-    "grammes": "gram",
-    "lbs": "lb",
-    "decade": "10 year",  # pint's decade is a ratio of frequencies
-    "decades": "10 year",
-    "kw": "kW",
-    "mw": "MW",
-    "khz": "kHz",
-    "mhz": "MHz",
-    "ghz": "GHz",
-    "kb": "kB",
-    "mb": "MB",
-    "gb": "GB",
-    "tb": "TB",
-}
+_YEAR_LIKE = re.compile(r"1[0-9]{3}|20[0-9]{2}")
+_BEFORE_YEARS = word_list("in since until till by during before after from the circa of year")
 # Conversions to the next round number are not taken for statements of different lengths.
 _SAME_AFTER_CONVERSION, _DIFFERENT_AFTER_CONVERSION = 0.01, 0.1
 
-_MORE, _AT_LEAST, _FEWER, _AT_MOST, _EXACTLY, _VAGUE = range(6)
-_MODIFIERS = {
+_JUST_OVER, _JUST_UNDER, _VAGUE = "just over", "just under", "about"
+_MODIFIERS = MODIFIERS | {
     tuple(phrase.split()): kind
     for kind, phrases in {
-        _MORE: "more than/greater than/higher than/longer than/over/above/exceeding/in excess of/"
-        "exceeds/exceeded/later than/after",
-        _AT_LEAST: "at least/no fewer than/no less than/not less than/a minimum of",
-        _FEWER: "less than/fewer than/lower than/shorter than/under/below/earlier than/before/"
-        "prior to",
-        _AT_MOST: "at most/up to/no more than/not more than/no later than/a maximum of",
-        _EXACTLY: "exactly/precisely/only/a total of",
-        _VAGUE: "about/around/approximately/nearly/almost/roughly/circa/c/ca/some/estimated/"
-        "close to/virtually/an estimated/just over/just under/well over/another/every/per/"
-        "early/late/mid/a further/an additional/additional/first/last/next/other/least/"
-        "most/extra/top/these/those/each/~/≈",
+        MORE: "greater than/higher than/longer than/above/exceeding/in excess of/exceeds/exceeded/"
+        "later than/after",
+        AT_LEAST: "not less than/a minimum of",
+        FEWER: "lower than/shorter than/below/earlier than/before/prior to",
+        AT_MOST: "not more than/no later than/a maximum of",
+        EXACTLY: "precisely/only/a total of",
+        _JUST_OVER: "just over/slightly more than/slightly over",
+        _JUST_UNDER: "just under/slightly less than/slightly under/nearly/almost",
+        _VAGUE: "about/around/approximately/roughly/circa/c/ca/some/estimated/close to/virtually/"
+        "an estimated/well over/another/every/per/early/late/mid/a further/an additional/"
+        "additional/first/last/next/other/least/most/extra/top/these/those/each/~/≈",
     }.items()
     for phrase in phrases.split("/")
 }
 _LONGEST_MODIFIER = max(map(len, _MODIFIERS))
-_SUFFIXES = {
-    ("or", "more"): _AT_LEAST,
-    ("or", "fewer"): _AT_MOST,
-    ("or", "less"): _AT_MOST,
-    ("or", "so"): _VAGUE,
-    ("+",): _AT_LEAST,
-}
-#: What dates have as a unit that are the first and the last of something.
-SPAN = "span"
-_DAYS_OF_YEAR, _DAYS_OF_MONTH = 372, 31  # twelve months of 31 days: enough to order dates
+_SUFFIXES = (
+    (["or", "more"], AT_LEAST),
+    (["or", "fewer"], AT_MOST),
+    (["or", "less"], AT_MOST),
+    (["or", "so"], _VAGUE),
+    (["+"], AT_LEAST),
+)
+_UNTIL = ("to", "until", "till", "through", "-", "–", "—")
+_JOINTS = {"between": ("and",), "from": _UNTIL, "since": _UNTIL}
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
     """A value of a text."""
 
-    # What values are comparable: ``number``, ``date``, ``day`` (of a month), ``rank``, ``currency``
-    # or ``%``, or else the dimension of the unit.
+    # What values are comparable: ``number``, ``date``, ``day`` (of a month), ``clock``, ``rank`` or
+    # else the dimension of the unit.
     kind: str
     sure: Amounts | None  # amounts of which the value speaks in any reading, or None if it is vague
     possible: Amounts  # amounts of which it may speak
-    start: int  # the tokens ``[start, end)`` that state it
-    end: int
     unit: str = ""  # the unit, or else an empty text
     round_to: float = 0.0  # the place of the last digit that is not zero (2.1 million: 100,000)
     bounded: bool = False  # whether it is a range or a bound rather than one amount
+    ends: tuple[Value, ...] = ()  # of "from 1900 to 1912": the first and the last
+    step: float = 1.0  # days that a date lasts
 
     @property
     def point(self) -> float:
         """The lower end."""
         return self.possible.low[0]
+
+
+class Token(NamedTuple):
+    """A word, a punctuation mark or a value, and its characters ``[start, end)``."""
+
+    word: str  # normalised; empty for values
+    start: int
+    end: int
+    value: Value | None = None
 
 
 def decide(claimed: Value, stated: Value) -> str | None:
@@ -129,427 +122,227 @@ def decide(claimed: Value, stated: Value) -> str | None:
     The same amount in the same unit, or one inside the claimed range, entails the claim. Amounts
     that cannot be equal contradict it, unless one may be the other after rounding.
     """
-    if claimed.kind != stated.kind:
-        return None
-    if claimed.sure is None or stated.sure is None:
+    if claimed.kind != stated.kind or claimed.sure is None:
         return None
     if claimed.unit != stated.unit and not claimed.bounded and not stated.bounded:
+        if claimed.kind == "money":  # the same number of another currency
+            alike = claimed.unit.endswith(stated.unit) or stated.unit.endswith(claimed.unit)
+            return "contradiction" if claimed.point == stated.point and not alike else None
         largest = max(abs(claimed.point), abs(stated.point))
         difference = abs(claimed.point - stated.point) / largest if largest else 0.0
         if difference <= _SAME_AFTER_CONVERSION:
             return "entailment"
         return "contradiction" if difference > _DIFFERENT_AFTER_CONVERSION else None
-    if claimed.unit == SPAN and claimed.possible != stated.possible:
-        # A reign from 1900 to 1912 is not one that lies somewhere between these years.
-        return None if _meet(claimed.possible, stated.possible) else "contradiction"
-    if claimed.possible == stated.sure or _contains(claimed.sure, stated.possible):
+    if claimed.kind == "money" and claimed.unit != stated.unit:
+        return None
+    if claimed.possible == stated.possible or _same(claimed.possible, stated.sure):
         return "entailment"
-    if _meet(claimed.possible, stated.possible) or _is_rounded(claimed, stated):
+    # A reign from 1900 to 1912 is not one that lies somewhere between these years.
+    if not claimed.ends and claimed.sure.contains(stated.possible):
+        return "entailment"
+    if claimed.possible.meets(stated.possible) or _is_rounded(claimed, stated):
         return None
     return "contradiction"
 
 
-def find_values(words: Sequence[str], tokens: Sequence[str]) -> list[Value]:
-    """Return the values of a text in order, given its tokens in lower case and as written."""
-    values: list[Value] = []
-    at = 0
-    while at < len(words):
-        found = _read(words, tokens, at) if _may_begin(words[at]) else None
-        if found is None:
-            at += 1
-            continue
-        values.append(_modified(found, words, values[-1].end if values else 0))
-        at = values[-1].end
-    return values
+def tokens(text: str) -> list[Token]:
+    """Return the words, punctuation marks and values of a text."""
+    form = canonical(text)
+    read: list[Token] = []
+    for match in _TOKEN.finditer(form.text):
+        begin, end = form.original(*match.span())
+        value = _value(match)
+        parts = ("",) if value else _parts(match[0])
+        read += [Token(part, begin, end, value) for part in parts]
+    for at, token in enumerate(read):
+        if token.value and token.value.kind == "number" and _is_year(text, read, at):
+            read[at] = token._replace(value=_date(token.value.point, 0, 0))
+        elif token.word == "one" and read[at + 1 : at + 2] and read[at + 1].word != "of":
+            read[at] = token._replace(word="", value=_point("number", 1.0))
+    return _merged(read)
 
 
-def number_in_words(words: Sequence[str], at: int = 0) -> tuple[float, int] | None:
-    """Return the number that begins at a word and where it ends, or None.
-
-    Digits, separators and words mix: "5,126", "two million", "3.5 billion", "a hundred and two".
-    """
-    total, part, end, resting = 0.0, 0.0, at, math.inf
-    if words[at] in ("a", "an") and at + 1 < len(words) and words[at + 1] in _SCALES:
-        part, end = 1.0, at + 1
-    elif _DIGITS.fullmatch(words[at]):
-        part, end = float(words[at].replace(",", "")), at + 1
-    small_open, seen_digits = not end > at, end > at
-    while end < len(words):
-        word = words[end]
-        if word in _SCALES and (part or total):
-            scale = _SCALES[word]
-            if scale == 100 and 0 < part < 100 and not (seen_digits and part >= 10):
-                part *= 100
-            elif 100 < scale < resting and part:
-                total, part, resting = total + part * scale, 0.0, scale
-            else:
-                break
-            small_open = True
-        elif word in TENS and small_open and part % 100 == 0:
-            part += TENS[word]
-        elif word in SMALL and small_open and _fits(part, SMALL[word]):
-            part += SMALL[word]
-            small_open = False
-        elif word == "and" and end > at and words[end - 1] in _SCALES:
-            following = words[end + 1] if end + 1 < len(words) else ""
-            if following not in SMALL and following not in TENS:
-                break
-        elif word == "-" and end > at and words[end - 1] in TENS:
-            following = words[end + 1] if end + 1 < len(words) else ""
-            if not 0 < SMALL.get(following, 0) < 10:
-                break
-        else:
-            break
-        end += 1
-    return (total + part, end) if end > at else None
-
-
-def span_in_years(dates: Value) -> Value | None:
-    """Return the duration of a range of dates, or None if it is not closed.
+def duration(dates: Value) -> Value | None:
+    """Return how long a span of dates lasts, or None if its ends are not told alike.
 
     What begins and ends in known years lasts the difference, up to a year more or less; the same
-    holds of months, where at least one of them is known.
+    holds of months.
     """
-    low, high = dates.possible.low[0], dates.possible.high[0]
-    if not (math.isfinite(low) and math.isfinite(high)):
+    if dates.kind != "date" or not dates.ends or dates.ends[0].step != dates.ends[1].step:
         return None
-    kind, size = _unit("years")
-    difference = high // _DAYS_OF_YEAR - low // _DAYS_OF_YEAR
-    if low % _DAYS_OF_YEAR or high % _DAYS_OF_YEAR != _DAYS_OF_YEAR - 1:
-        size /= 12
-        difference = high // _DAYS_OF_MONTH - low // _DAYS_OF_MONTH
-    possible = Amounts(((difference - 1) * size, 0), ((difference + 1) * size, 0))
-    span = (difference * size, 0)
-    return Value(kind, Amounts(span, span), possible, dates.start, dates.end, "years", bounded=True)
+    first, last = dates.ends
+    difference, step = last.point - first.point, first.step
+    possible = Amounts((difference - step, 0), (difference + step, 0))
+    span = Amounts((difference, 0), (difference, 0))
+    return Value("time", span, possible, "days", bounded=True)
 
 
-@cache
-def _unit(name: str) -> tuple[str, float]:
-    quantity = _registry()(_PINT_NAMES.get(name, name)).to_base_units()
-    return str(quantity.dimensionality), float(quantity.magnitude)
+def later(dated: Value, time: Value) -> Value | None:
+    """Return the year that lies whole years after a date, or None."""
+    if dated.kind != "date" or dated.ends or time.unit not in ("year", "years") or time.bounded:
+        return None
+    return _date(dated.point // _YEAR + round(time.point / _YEAR), 0, 0)
 
 
-@cache
-def _registry() -> Any:
-    # Reading pint's table of units takes a while, and many claims have no unit.
-    import pint
-
-    return pint.UnitRegistry()
-
-
-def _fits(part: float, amount: int) -> bool:
-    if part % 100 == 0:
-        return True
-    return 0 < amount < 10 and part % 10 == 0 and part % 100 >= 20
+def change(levels: Value) -> Value | None:
+    """Return by how much an amount changes that goes from one to another, or None."""
+    if not levels.ends or levels.kind == "date":
+        return None
+    first, last = levels.ends
+    unit = "percentage points" if levels.kind == "%" else levels.unit
+    kind = unit if levels.kind == "%" else levels.kind
+    return _point(kind, abs(last.point - first.point), unit)
 
 
-def _contains(outer: Amounts, inner: Amounts) -> bool:
-    return _close(outer.low, inner.low) <= 0 <= _close(outer.high, inner.high)
-
-
-def _meet(first: Amounts, second: Amounts) -> bool:
-    return _close(first.low, second.high) <= 0 <= _close(first.high, second.low)
-
-
-def _close(first: Bound, second: Bound) -> int:
-    """Return the sign of the difference of two bounds; sums of floats may differ in the last digit.
-
-    For equal amounts the sides decide.
-    """
-    if math.isclose(first[0], second[0], rel_tol=1e-9):
-        return (first[1] > second[1]) - (first[1] < second[1])
-    return (first > second) - (first < second)
+def _same(claimed: Amounts, stated: Amounts | None) -> bool:
+    return stated is not None and stated.contains(claimed) and claimed.contains(stated)
 
 
 def _is_rounded(claimed: Value, stated: Value) -> bool:
-    if claimed.bounded or stated.bounded or claimed.kind in ("date", "day", "rank"):
+    if claimed.bounded or stated.bounded or claimed.kind in ("date", "day", "clock", "rank"):
         return False
     coarser = max(claimed.round_to, stated.round_to)
     # "5" and "6" are different counts, "5 million" and "5.3 million" may be the same.
     return coarser > 1 and abs(claimed.point - stated.point) < coarser
 
 
-def _may_begin(word: str) -> bool:
-    return (
-        word[0].isdigit()
-        or word in SMALL
-        or word in TENS
-        or word in ORDINALS
-        or word in MONTHS
-        or word in _CURRENCIES
-        or word in ("a", "an", "half", "between", "from")
-    )
+def _parts(token: str) -> Sequence[str]:
+    """Return a word in lower case, and what is contracted with it."""
+    if not token[0].isalnum():
+        return (token,)
+    # `normalise` drops the possessive ending, which decides who did it.
+    possessive = token.endswith(("'s", "’s"))
+    word = normalise(token) or token.lower()
+    if word.endswith("n't") and len(word) > 3:
+        return (word[:-3], "not") if word != "can't" else ("can", "not")
+    if word == "cannot":
+        return ("can", "not")
+    return (word, "'s") if possessive and len(word) > 0 else (word,)
 
 
-def _read(words: Sequence[str], tokens: Sequence[str], at: int) -> Value | None:
-    if words[at] in ("between", "from"):
-        return _read_range(words, tokens, at)
-    return (
-        _read_date(words, tokens, at)
-        or _read_era(words, at)
-        or _read_rank(words, at)
-        or _read_amount(words, tokens, at)
-    )
-
-
-def _read_range(words: Sequence[str], tokens: Sequence[str], at: int) -> Value | None:
-    """Return the range of "between 3 and 5" or "from 1900 to 1912", or None."""
-    if (
-        at + 1 == len(words)
-        or not _may_begin(words[at + 1])
-        or words[at + 1] in ("between", "from")
-    ):
-        return None
-    low = _read(words, tokens, at + 1) or _read_month_of_range(words, tokens, at + 1)
-    joint = ("and",) if words[at] == "between" else ("to", "until", "till", "through", *_DASHES)
-    if low is None or low.end + 1 >= len(words) or words[low.end] not in joint:
-        return None
-    if not _may_begin(words[low.end + 1]):
-        return None
-    high = _read(words, tokens, low.end + 1)
-    if high is None:
-        return None
-    if low.kind == "number" and high.unit:  # "between 3 and 5 km"
-        scale = high.point / _bare(words, low.end + 1) if high.point else 0.0
-        low = _amount(low.point * scale, at, low.end, kind=high.kind, unit=high.unit)
-    if low.kind != high.kind or low.point > high.point:
-        return None
-    amounts = Amounts(low.possible.low, high.possible.high)
-    if words[at] == "from":
-        if low.kind != "date":
-            return None
-        return Value("date", amounts, amounts, at, high.end, SPAN, bounded=True)
-    return Value(low.kind, amounts, amounts, at, high.end, high.unit, bounded=True)
-
-
-def _read_month_of_range(words: Sequence[str], tokens: Sequence[str], at: int) -> Value | None:
-    """Return the first month of "March to November 1926", of the year of the second, or None."""
-    if not _is_month(words, tokens, at) or at + 2 >= len(words):
-        return None
-    last = _read_date(words, tokens, at + 2)
-    if last is None or last.kind != "date":
-        return None
-    year = last.point // _DAYS_OF_YEAR
-    first = year * _DAYS_OF_YEAR + (MONTHS[words[at]] - 1) * _DAYS_OF_MONTH
-    return _between(first, first + _DAYS_OF_MONTH - 1, at, at + 1)
-
-
-def _bare(words: Sequence[str], at: int) -> float:
-    number = number_in_words(words, at)
-    return number[0] if number else 1.0
-
-
-def _read_date(words: Sequence[str], tokens: Sequence[str], at: int) -> Value | None:
-    """Return the date of "12 May 1932", "May 12, 1932", "May 1932" or "1932", or None."""
-    day = month = year = None
-    end = at
-    if _is_day(words[at]) and _is_month(words, tokens, at + 1 + _of(words, at + 1)):
-        end = at + 1 + _of(words, at + 1)
-        day, month, end = _day(words[at]), MONTHS[words[end]], end + 1
-    elif _is_month(words, tokens, at):
-        month, end = MONTHS[words[at]], at + 1
-        if end < len(words) and _is_day(words[end]):
-            day, end = _day(words[end]), end + 1
-    if month is not None:
-        following = end + (end < len(words) and words[end] == ",")
-        if following < len(words) and YEAR.fullmatch(words[following]):
-            year, end = int(words[following]), following + 1
-    elif _is_year(words, tokens, at):
-        year, end = int(words[at]), at + 1
-    if year is None and (month is None or day is None):
-        return None
-    if year is None:
-        assert month is not None
-        assert day is not None
-        return _amount(month * _DAYS_OF_MONTH + day, at, end, kind="day")
-    first = year * _DAYS_OF_YEAR
-    last = first + _DAYS_OF_YEAR - 1
-    if month is not None:
-        first += (month - 1) * _DAYS_OF_MONTH
-        last = first + _DAYS_OF_MONTH - 1
-        if day is not None:
-            first = last = first + day - 1
-    return _between(first, last, at, end)
-
-
-def _of(words: Sequence[str], at: int) -> int:
-    return int(at < len(words) and words[at] == "of")
-
-
-def _is_day(word: str) -> bool:
-    return word.rstrip("stndrh").isdigit() and len(word) <= 4 and 1 <= _day(word) <= 31
-
-
-def _day(word: str) -> int:
-    return int(word.rstrip("stndrh"))
-
-
-def _is_month(words: Sequence[str], tokens: Sequence[str], at: int) -> bool:
-    # "may" and "march" are verbs in lower case.
-    return at < len(words) and words[at] in MONTHS and tokens[at][0].isupper()
-
-
-def _is_year(words: Sequence[str], tokens: Sequence[str], at: int) -> bool:
-    """Return whether a number of four digits is a year rather than a count ("1932 people")."""
-    if not YEAR.fullmatch(words[at]):
-        return False
-    before = words[at - 1] if at else ""
-    following = words[at + 1] if at + 1 < len(words) else ""
-    if before in _CURRENCIES or following in _UNITS or following in _PERCENT:
-        return following in _UNITS and before in ("in", "since", "until")
-    if following in _SCALES:
-        return False
-    if before in _BEFORE_YEARS or before in MONTHS or not following[:1].isalpha():
-        return True
-    return tokens[at + 1][0].isupper() or not (following.endswith("s") or following == "people")
-
-
-_BEFORE_YEARS = word_list("in since until till by during before after from the circa of year")
-
-
-def _read_era(words: Sequence[str], at: int) -> Value | None:
-    """Return the years of "1930s" or "19th century", or None."""
-    if DECADE.fullmatch(words[at]):
-        year = int(words[at][:-1])
-        if year % 100:
-            return _between(year * _DAYS_OF_YEAR, (year + 10) * _DAYS_OF_YEAR - 1, at, at + 1)
+def _value(match: re.Match[str]) -> Value | None:
+    """Return the value of a token, or None."""
+    if match["date"]:
+        month, day = int(match["month"]), int(match["day"] or 0)
+        return (
+            _point("day", 31.0 * month + day)
+            if match["year"] == "-"
+            else _date(int(match["year"]), month, day)
+        )
+    if match["clock"]:
+        return _point("clock", 60.0 * int(match["clock"][:2]) + int(match["clock"][3:]))
+    if match["decade"]:
+        first = int(match["decade"])
+        decade = _dates(_year(first), _year(first + 10))
         # "The 1900s" may be a decade or a century.
-        value = _between(year * _DAYS_OF_YEAR, (year + 100) * _DAYS_OF_YEAR - 1, at, at + 1)
-        return replace(value, sure=None)
-    rank = _rank(words, at)
-    if rank is None:
-        return None
-    number, end = rank
-    end += end < len(words) and words[end] == "-"
-    if end == len(words) or words[end] != "century" or not 10 < number < 22:
-        return None
-    # Whether 1800 and 1900 belong to the nineteenth century is disputed.
-    inner = _between((100 * number - 99) * _DAYS_OF_YEAR, 100 * number * _DAYS_OF_YEAR - 1, at, end)
-    first, last = (100 * number - 100) * _DAYS_OF_YEAR, (100 * number + 1) * _DAYS_OF_YEAR - 1
-    return replace(inner, possible=Amounts((first, 0), (last, 0)), end=end + 1)
-
-
-def _rank(words: Sequence[str], at: int) -> tuple[int, int] | None:
-    if words[at] in ORDINALS:
-        return ORDINALS[words[at]], at + 1
-    if match := ORDINAL.fullmatch(words[at]):
-        return int(match[1]), at + 1
-    if words[at] in TENS:
-        following = at + 1 + (at + 1 < len(words) and words[at + 1] == "-")
-        unit = ORDINALS.get(words[following]) if following < len(words) else None
-        if unit is not None and unit < 10:
-            return TENS[words[at]] + unit, following + 1
+        return (
+            decade if first % 100 else replace(_dates(_year(first), _year(first + 100)), sure=None)
+        )
+    if match["rank"]:
+        number = {"first": 1, "second": 2}.get(match["rank"].lower()) or int(match["rank"][:-2])
+        if not match["century"]:
+            return _point("rank", float(number))
+        # Whether 1800 and 1900 belong to the nineteenth century is disputed.
+        inner = _dates(_year(100 * number - 99), _year(100 * number))
+        outer = _dates(_year(100 * number - 100), _year(100 * number + 1))
+        return replace(inner, possible=outer.possible)
+    if match["amount"]:
+        unit = (match["unit"] or "").lower()
+        unit = unit if unit in _UNITS else match["unit"] or ""
+        kind, size = _UNITS.get(unit, ("number", 1.0))
+        return _point(kind, float(match["amount"]) * size, unit)
     return None
 
 
-def _read_rank(words: Sequence[str], at: int) -> Value | None:
-    rank = _rank(words, at)
-    if rank is None or (rank[0] == 2 and rank[1] < len(words) and words[rank[1]] == "world"):
-        return None
-    return _amount(rank[0], at, rank[1], kind="rank")
-
-
-def _read_amount(words: Sequence[str], tokens: Sequence[str], at: int) -> Value | None:
-    if words[at] == "half":
-        return _read_half(words, at)
-    begin, kind, unit = at, "number", ""
-    if words[at] in _CURRENCIES:
-        kind = unit = _CURRENCIES[words[at]]
-        begin = at + 1
-    number = number_in_words(words, begin) if begin < len(words) else None
-    if number is None:
-        return None
-    amount, end = number
-    if words[begin] == "one" and end == begin + 1 and (end == len(words) or words[end] == "of"):
-        return None  # "one of the" and the pronoun
-    scaled = 1.0
-    following = end + (end < len(words) and words[end] == "-")
-    if kind != "number":
-        pass
-    elif following < len(words) and words[following] in _UNITS:
-        if words[following] in ("m", "g") and tokens[following].isupper():
-            return None  # "5 M" are millions or an initial
-        kind, scaled = _unit(words[following])
-        unit, end = words[following], following + 1
-        if words[end : end + 1] == ["old"] and kind == "[time]":
-            end += 1
-    elif end < len(words) and words[end] in _PERCENT:
-        kind, unit, end = "%", "%", end + 1
-    elif words[end : end + 2] == ["per", "cent"]:
-        kind, unit, end = "%", "%", end + 2
-    elif end < len(words) and words[end] in _CURRENCY_WORDS:
-        kind = unit = _CURRENCY_WORDS[words[end]]
-        end += 1
-    value = _amount(amount * scaled, at, end, kind=kind, unit=unit)
-    following_is_amount = end < len(words) and (words[end][0].isdigit() or words[end] in SMALL)
-    if unit and kind.startswith("[") and following_is_amount:
-        return replace(value, sure=None)  # "6 feet 2 inches"
-    return value
-
-
-def _read_half(words: Sequence[str], at: int) -> Value | None:
-    """Return the quantity of "half a year", or None."""
-    if words[at + 1 : at + 2] not in (["a"], ["an"]) or words[at + 2 : at + 3] == []:
-        return None
-    unit = words[at + 2]
-    if unit not in _UNITS:
-        return None
-    kind, size = _unit(unit)
-    return _amount(size / 2, at, at + 3, kind=kind, unit=unit)
-
-
-def _amount(amount: float, start: int, end: int, *, kind: str, unit: str = "") -> Value:
+def _point(kind: str, amount: float, unit: str = "") -> Value:
     amounts = Amounts((amount, 0), (amount, 0))
-    return Value(kind, amounts, amounts, start, end, unit, _last_place(amount))
+    place = 0.0
+    if amount and amount == int(amount):
+        digits = str(abs(int(amount)))
+        place = 10.0 ** (len(digits) - len(digits.rstrip("0")))
+    return Value(kind, amounts, amounts, unit, place)
 
 
-def _last_place(amount: float) -> float:
-    if not amount or not math.isfinite(amount) or amount != int(amount):
-        return 0.0
-    place, whole = 1, int(amount)
-    while whole % 10 == 0:
-        place, whole = place * 10, whole // 10
-    return float(place)
+def _year(year: float) -> float:
+    return year * _YEAR
 
 
-def _between(first: float, last: float, start: int, end: int) -> Value:
-    amounts = Amounts((first, 0), (last, 0))
-    return Value("date", amounts, amounts, start, end)
+def _dates(first: float, end: float) -> Value:
+    amounts = Amounts((first, 0), (end, -1))
+    return Value("date", amounts, amounts, step=end - first)
 
 
-def _modified(value: Value, words: Sequence[str], begin: int) -> Value:
-    """Return a value with the words beside it that make it a bound, a range or vague."""
-    if value.bounded:
-        return value
-    for length in range(min(_LONGEST_MODIFIER, value.start - begin), 0, -1):
-        start = value.start - length
-        kind = _MODIFIERS.get(tuple(words[start : value.start]))
-        if kind is not None:
-            return _bounded(value, kind, start=start)
-    for suffix, kind in _SUFFIXES.items():
-        if tuple(words[value.end : value.end + len(suffix)]) == suffix:
-            return _bounded(value, kind, end=value.end + len(suffix))
-    return value
+def _date(year: float, month: int, day: int) -> Value:
+    if not month:
+        return _dates(_year(year), _year(year + 1))
+    first = _year(year) + (month - 1) * _MONTH
+    if not day:
+        return _dates(first, first + _MONTH)
+    amounts = Amounts((first + day - 1, 0), (first + day - 1, 0))
+    return Value("date", amounts, amounts)
 
 
-def _bounded(value: Value, kind: int, *, start: int | None = None, end: int | None = None) -> Value:
-    low, high = value.possible.low, value.possible.high
-    everything: Mapping[int, Amounts] = {
-        _MORE: Amounts((high[0], 1), (_INFINITY, 0)),
-        _AT_LEAST: Amounts(low, (_INFINITY, 0)),
-        _FEWER: Amounts((-_INFINITY, 0), (low[0], -1)),
-        _AT_MOST: Amounts((-_INFINITY, 0), high),
-        _EXACTLY: value.possible,
-        _VAGUE: value.possible,
-    }
-    amounts = everything[kind]
-    value = replace(
-        value,
-        start=value.start if start is None else start,
-        end=value.end if end is None else end,
-    )
-    if kind == _EXACTLY:
+def _is_year(text: str, read: Sequence[Token], at: int) -> bool:
+    """Return whether a number of four digits is a year rather than a count ("1932 people")."""
+    if not _YEAR_LIKE.fullmatch(text[read[at].start : read[at].end]):
+        return False
+    before = read[at - 1].word if at else ""
+    following = read[at + 1] if at + 1 < len(read) else Token(".", 0, 0)
+    if before in _BEFORE_YEARS or not following.word[:1].isalpha():
+        return True
+    is_noun = following.word.endswith("s") or following.word == "people"
+    return text[following.start].isupper() or not is_noun
+
+
+def _merged(read: Sequence[Token]) -> list[Token]:
+    """Return tokens, each value with the words that make it a bound, a range or vague."""
+    kept: list[Token] = []
+    at = 0
+    while at < len(read):
+        token, at = read[at], at + 1
+        following = read[at : at + 3]
+        if len(following) == 3 and following[1].word in _JOINTS.get(token.word, ()):
+            if value := _range(token.word, following[0].value, following[2].value):
+                token, at = Token("", token.start, following[2].end, value), at + 3
+        elif value := token.value:
+            lengths = range(min(_LONGEST_MODIFIER, len(kept)), 0, -1)
+            words = [tuple(one.word for one in kept[-length:]) for length in lengths]
+            if modifier := next((one for one in words if one in _MODIFIERS), None):
+                start = kept[-len(modifier)].start
+                del kept[-len(modifier) :]
+                token = Token("", start, token.end, _bounded(value, _MODIFIERS[modifier]))
+            for suffix, kind in () if modifier else _SUFFIXES:
+                if [one.word for one in following[: len(suffix)]] == suffix:
+                    end = following[len(suffix) - 1].end
+                    token, at = Token("", token.start, end, _bounded(value, kind)), at + len(suffix)
+        kept.append(token)
+    return kept
+
+
+def _range(word: str, low: Value | None, high: Value | None) -> Value | None:
+    """Return the range of "between 3 and 5" or "from 1900 to 1912", or None."""
+    if low is None or high is None:
+        return None
+    if low.kind == "number" and high.unit:  # "between 3 and 5 km"
+        low = _point(high.kind, low.point * _UNITS[high.unit][1], high.unit)
+    if low.kind != high.kind or low.bounded or high.bounded:
+        return None
+    ends = () if word == "between" else (low, high)
+    if low.point > high.point:
+        if not ends or low.kind == "date":
+            return None
+        low, high = high, low
+    amounts = Amounts(low.possible.low, high.possible.high)
+    return Value(low.kind, amounts, amounts, high.unit, bounded=True, ends=ends)
+
+
+def _bounded(value: Value, kind: str) -> Value:
+    if kind == EXACTLY or value.bounded:
         return value
     if kind == _VAGUE or value.kind == "rank" or value.sure is None:
-        return replace(value, sure=None)
+        return replace(value, sure=None, possible=Amounts())
+    if kind in (_JUST_OVER, _JUST_UNDER):
+        possible = bounded(value.possible, MORE if kind == _JUST_OVER else FEWER)
+        return replace(value, sure=None, possible=possible, bounded=True)
+    amounts = bounded(value.possible, kind)
     return replace(value, sure=amounts, possible=amounts, bounded=True)

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
-from proofs.lexicons.values import Amounts
-from proofs.logic.words import STOP_WORDS, normalise, stems, word_list
-from proofs.verifier.stated_values import Value, find_values
+from proofs.lexicons.values import WORDS, Amounts
+from proofs.logic.words import STOP_WORDS, stems, word_list
+from proofs.verifier.stated_values import Token, Value, later, tokens
 
-_TOKEN = re.compile(
-    r"[0-9]{4}['’]s|[0-9]+(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+\.[0-9]+|[0-9]+(?:st|nd|rd|th|s)?(?![0-9a-z])|[0-9]+"
-    r"|(?:[^\W\d_]\.){2,}|[^\W\d_](?:[^\W_]|['’](?=[^\W_]))*|\S"
-)
 _SENTENCE_END = re.compile(r"(?<=[\w)\"'”’][.!?])\s+(?=[\"“']?[A-Z0-9])|;\s+")
 _ABBREVIATION = re.compile(r"(?:\b(?:[A-Z]|Dr|Mr|Mrs|Ms|St|Jr|Sr|vs|No|Gen|Col|Lt|Capt)\.)$")
 _BRACKET = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _DATE = r"(?:[0-9]{1,2}\s+[A-Z][a-z]+\s+|[A-Z][a-z]+\s+[0-9]{1,2},?\s*)?[12][0-9]{3}"
 _LIFE = re.compile(
-    r"(?P<name>[^(),;:]{2,80}?)\s*\((?:[^()0-9]*[;,]\s*)?(?P<word>born|b\.)?\s*(?:on\s+)?"
+    r"(?P<name>[^();:]{2,80}?)\s*\((?:[^()0-9]*[;,]\s*)?(?P<word>born|b\.)?\s*(?:on\s+)?"
     rf"(?P<birth>{_DATE})(?:\s*[-–—]+\s*(?:died\s+)?(?P<death>{_DATE}))?\s*\)"
 )
 
 # Superlatives rank what they describe: "the longest" is the first, "the second longest" not.
 _SUPERLATIVE = re.compile(r"[a-z]{2,}est|most|least|worst")
-_NOT_SUPERLATIVE = word_list(
-    """
-    west east forest test request interest guest protest contest honest modest harvest arrest invest
-    quest nest priest northwest southwest midwest everest budapest manifest conquest rest chest
-    nearest latest arrest divest suggest digest earnest jest pest vest zest crest unrest bequest
-    """
-)
+_NOT_SUPERLATIVE = word_list(WORDS["not-superlative"])
 
 # Words that are compared though they are stop words: they decide what a sentence says.
 _DECIDING = word_list(
@@ -57,14 +46,6 @@ NEGATIONS = word_list("not never no none neither nor without cannot nobody nothi
 PRONOUNS = word_list("i me my you your he she it we us our they him her his its them their")
 _POSSESSIVES = word_list("its his her their")
 _SYMBOLS = word_list("+ # = / _ @ * ^ < > \\ |")
-# "The film was released": what a text may call its subject after the first sentence.
-_NOUNS_FOR_SUBJECT = word_list(
-    """
-    film movie album song single band book novel series show game company city town village actor
-    actress singer team club player episode magazine school university river mountain island bridge
-    building church museum country state district county province region building station ship
-    """
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +58,10 @@ class Item:
     value: Value | None  # the value, or None for words
     # The function words and punctuation marks, normalised, since the previous item.
     before: tuple[str, ...]
+    # characters ``[start, end)`` of the text, or of the title
+    start: int
+    end: int
+    in_title: bool = False
 
     @property
     def preposition(self) -> str:
@@ -96,6 +81,16 @@ class Item:
         """Whether the item negates."""
         return self.norm in NEGATIONS
 
+    @property
+    def date(self) -> Value | None:
+        """The value, if it is a date."""
+        return self.value if self.value is not None and self.value.kind == "date" else None
+
+
+def word(norm: str, text: str, at: int, before: tuple[str, ...] = ()) -> Item:
+    """Return an item for a word that a text means at a place, and does not write."""
+    return Item(text, norm, stems(norm), None, before, at, at)
+
 
 @dataclass(frozen=True, slots=True)
 class Clause:
@@ -107,56 +102,39 @@ class Clause:
     tail: tuple[str, ...] = ()  # the words and punctuation after the last item
 
 
-def _tokens(text: str) -> tuple[list[tuple[int, int]], list[str], list[str]]:
-    """Return the places of tokens, the tokens as written, and as normalised words."""
-    spans, tokens, words = [], [], []
-    for match in _TOKEN.finditer(text):
-        token = match[0]
-        word = token.lower() if token.isascii() and token.isalnum() else _normal(token)
-        for part in _contracted(word):
-            spans.append(match.span())
-            tokens.append(token)
-            words.append(part)
-    return spans, tokens, words
-
-
-@lru_cache(maxsize=4096)
-def located_values(text: str) -> list[tuple[int, int, Value]]:
-    """Return the values of a text, each with its characters ``[begin, end)``."""
-    spans, tokens, words = _tokens(text)
-    return [
-        (spans[value.start][0], spans[value.end - 1][1], value)
-        for value in find_values(words, tokens)
-    ]
-
-
 @lru_cache(maxsize=4096)
 def read_clause(text: str) -> Clause:
     """Return a text as one clause."""
-    spans, tokens, words = _tokens(text)
-    values = {value.start: value for value in find_values(words, tokens)}
+    return _clause(text, tokens(text))
+
+
+def _clause(text: str, read: Sequence[Token]) -> Clause:
     items: list[Item] = []
     before: list[str] = []
-    at = 0
-    while at < len(words):
-        value = values.get(at)
-        if value is not None:
-            written = text[spans[value.start][0] : spans[value.end - 1][1]]
-            items.append(Item(written, "", frozenset(), value, tuple(before)))
-            before, at = [], value.end
+    for norm, start, end, value in read:
+        written = text[start:end]
+        if value is None and _is_function_word(norm):
+            if norm != "-":  # of a compound; values have read theirs
+                before.append(norm)
             continue
-        word = words[at]
-        if not (word[0].isalnum() or word in _SYMBOLS) or word in _FUNCTION_WORDS or word == "a":
-            if word != "-":  # of a compound; values have read theirs
-                before.append(word)
-        else:
-            if _is_superlative(word) and not (items and _is_rank(items[-1]) and not before):
-                items.append(_first_rank(tokens[at], before, at))
-                before = []
-            items.append(Item(tokens[at], word, stems(word), None, tuple(before)))
+        is_ranked = not before and items and items[-1].value and items[-1].value.kind == "rank"
+        if _SUPERLATIVE.fullmatch(norm) and norm not in _NOT_SUPERLATIVE and not is_ranked:
+            # "One of the longest" and "a most unusual" name no rank.
+            is_only = "the" in before[-1:] and before[-2:-1] != ["of"]
+            rank = Value("rank", _FIRST if is_only else None, _FIRST)
+            items.append(Item(written, "", frozenset(), rank, tuple(before), start, end))
             before = []
-        at += 1
+        known = frozenset[str]() if value else stems(norm)
+        items.append(Item(written, norm, known, value, tuple(before), start, end))
+        before = []
     return Clause(tuple(items), tail=tuple(before))
+
+
+_FIRST = Amounts((1, 0), (1, 0))
+
+
+def _is_function_word(norm: str) -> bool:
+    return not (norm[0].isalnum() or norm in _SYMBOLS) or norm in _FUNCTION_WORDS or norm == "a"
 
 
 def clauses(title: str, text: str) -> Iterator[Clause]:
@@ -165,41 +143,70 @@ def clauses(title: str, text: str) -> Iterator[Clause]:
     Brackets are left out, but the years of a life become sentences of their own: "Ada Lovelace
     (1815-1852) was" yields "Ada Lovelace was born on 1815".
     """
-    name = _BRACKET.sub("", title).strip()
-    yield from _life(name, text)
-    for number, sentence in enumerate(sentences(text)):
-        if number:
-            yield from _life(name, sentence)
-        bare = _BRACKET.sub(" ", sentence) if "(" in sentence or "[" in sentence else sentence
-        clause = read_clause(bare)
-        named = with_subject(name, clause)
-        yield named
-        if named is not clause:
-            # The text may write the name in full.
-            is_longer = len(named.items) < len(clause.items)
-            if is_longer or clause.items[0].norm in _NOUNS_FOR_SUBJECT:
-                yield clause
-        if named is clause and (owned := _with_owner(name, clause)) is not None:
-            yield owned
+    name = tuple(
+        replace(item, in_title=True) for item in read_clause(_BRACKET.sub("", title).strip()).items
+    )
+    dated: Value | None = None
+    for start, sentence in sentences(text):
+        shift = partial(_moved, start)
+        for told in _life(name, sentence if start else text):
+            told = shift(told)
+            yield from [told] if told.subject_end else _named(name, told)
+        bare = _BRACKET.sub(lambda match: " " * len(match[0]), sentence)
+        clause, dated = _dated(shift(read_clause(bare)), dated)
+        yield from _named(name, clause)
 
 
-def sentences(text: str) -> list[str]:
-    """Return the sentences of a text; parts between semicolons count as sentences."""
-    parts: list[str] = []
-    for part in _SENTENCE_END.split(text):
-        if parts and _ABBREVIATION.search(parts[-1]):
-            parts[-1] += " " + part
-        else:
-            parts.append(part)
-    return parts
+def _named(name: tuple[Item, ...], clause: Clause) -> Iterator[Clause]:
+    named = _with_subject(name, clause)
+    yield named
+    if named is not clause:
+        if len(named.items) < len(clause.items):
+            yield clause  # which may have the name in full
+    elif name and clause.items and not _POSSESSIVES.isdisjoint(clause.items[0].before):
+        # "The dome of NAME was built" for "its dome was built".
+        owned = replace(clause.items[0], before=("the",))
+        items = (owned, replace(name[0], before=("of",)), *name[1:], *clause.items[1:])
+        yield replace(clause, items=items, subject_end=1 + len(name))
 
 
-def with_subject(name: str, clause: Clause) -> Clause:
+def _moved(shift: int, clause: Clause) -> Clause:
+    items = [
+        one if one.in_title else replace(one, start=one.start + shift, end=one.end + shift)
+        for one in clause.items
+    ]
+    return replace(clause, items=tuple(items))
+
+
+def _dated(clause: Clause, dated: Value | None) -> tuple[Clause, Value | None]:
+    """Return a clause with "two years later" as a year, given the last date, and its last date."""
+    items: list[Item] = []
+    for item in clause.items:
+        time = items[-1].value if items else None
+        if item.norm == "later" and not item.before and dated and time:
+            year = later(dated, time)
+            if year is not None:
+                first = items.pop()
+                item = replace(first, value=year, end=item.end, before=(*first.before, "in"))
+        dated = item.date or dated
+        items.append(item)
+    return replace(clause, items=tuple(items)), dated
+
+
+def sentences(text: str) -> list[tuple[int, str]]:
+    """Return the sentences of a text with their places; what semicolons part counts as several."""
+    parts: list[tuple[int, str]] = []
+    start = 0
+    for match in _SENTENCE_END.finditer(text):
+        if not _ABBREVIATION.search(text, start, match.start()):
+            parts.append((start, text[start : match.start()]))
+            start = match.end()
+    return [*parts, (start, text[start:])]
+
+
+def _with_subject(subject: tuple[Item, ...], clause: Clause) -> Clause:
     """Return a clause with the name of its document as its subject, if its words refer to it."""
-    if not name or not clause.items:
-        return clause
-    subject = read_clause(name).items
-    if not subject:
+    if not subject or not clause.items:
         return clause
     first = clause.items[0]
     known = frozenset().union(*(item.stems for item in subject))
@@ -212,26 +219,11 @@ def with_subject(name: str, clause: Clause) -> Clause:
         if clause.items[run - 1].stems and clause.items[run - 1].stems <= known:
             end = run  # after a middle name
     if end == 0 and not ({"he", "she", "it", "they"} & set(first.before[:1])):
-        if first.norm not in _NOUNS_FOR_SUBJECT or first.before not in (("the",), ("this",)):
-            return clause
-        end = 1
+        return clause
     rest = clause.items[end:]
     if end == 0:  # the pronoun goes
         rest = (replace(first, before=first.before[1:]), *rest[1:])
     return replace(clause, items=(*subject, *rest), subject_end=len(subject))
-
-
-def _with_owner(name: str, clause: Clause) -> Clause | None:
-    """Return "the dome of NAME was built" for "its dome was built", or None for other clauses."""
-    if not name or not clause.items or _POSSESSIVES.isdisjoint(clause.items[0].before):
-        return None
-    owner = read_clause(name).items
-    if not owner:
-        return None
-    owned = replace(clause.items[0], before=("the",))
-    first = replace(owner[0], before=("of",))
-    items = (owned, first, *owner[1:], *clause.items[1:])
-    return replace(clause, items=items, subject_end=1 + len(owner))
 
 
 def _continues_name(item: Item, known: frozenset[str], *, first: bool) -> bool:
@@ -240,110 +232,30 @@ def _continues_name(item: Item, known: frozenset[str], *, first: bool) -> bool:
     return not item.before or item.before == ("the",) if first else not set(item.before) & {","}
 
 
-def _life(name: str, sentence: str) -> Iterator[Clause]:
+def _life(title: tuple[Item, ...], sentence: str) -> Iterator[Clause]:
     match = _LIFE.match(sentence) if "(" in sentence else None
     # A year alone in brackets is a birth only if the text says so, and a span of bare years may be
     # a term of office.
     if match is None or (not match["word"] and (not match["death"] or len(match["birth"]) == 4)):
         return
-    born = read_clause(f"{match['name']} was born on {match['birth']}")
-    died = read_clause(f"{match['name']} died on {match['death']}")
-    for told in (born, died) if match["death"] else (born,):
-        yield (named := with_subject(name, told))
-        if len(named.items) < len(told.items):
-            yield told
-
-
-def _is_superlative(word: str) -> bool:
-    return bool(_SUPERLATIVE.fullmatch(word)) and word not in _NOT_SUPERLATIVE
-
-
-def _is_rank(item: Item) -> bool:
-    return item.value is not None and item.value.kind == "rank"
-
-
-def _first_rank(token: str, before: Sequence[str], at: int) -> Item:
-    first = Amounts((1, 0), (1, 0))
-    # "One of the longest" and "a most unusual" name no rank.
-    is_only = "the" in before[-1:] and before[-2:-1] != ["of"]
-    rank = Value("rank", first if is_only else None, first, at, at)
-    return Item(token, "", frozenset(), rank, tuple(before))
-
-
-def _contracted(word: str) -> Sequence[str]:
-    if word.endswith("n't") and len(word) > 3:
-        return (word[:-3], "not") if word != "can't" else ("can", "not")
-    if word == "cannot":
-        return ("can", "not")
-    if word.endswith("'s") and word[0].isdigit():
-        return (word[:-2] + "s",)  # "the 1930's"
-    if word.endswith("'s") and len(word) > 2:
-        return (word[:-2], "'s")
-    return (word,)
-
-
-def _normal(token: str) -> str:
-    if not token[0].isalnum():
-        return token
-    # `normalise` drops the possessive ending, which decides who did it.
-    possessive = token.endswith(("'s", "’s"))
-    return (normalise(token) or token.lower()) + ("'s" if possessive else "")
+    name = read_clause(match["name"]).items
+    known = frozenset().union(*(item.stems for item in title))
+    is_title = any(item.is_name and item.stems <= known for item in name)
+    for event, norm in (("birth", "born"), ("death", "died")):
+        dates = read_clause(match[event]).items if match[event] else ()
+        if len(dates) == 1:
+            (date,) = _moved(match.start(event), Clause(dates)).items
+            told = (word(norm, norm, date.start, ("was",)), replace(date, before=("on",)))
+            yield Clause((*name, *told))
+            if is_title:  # "John David Newcombe, AO (born 1944)"
+                yield Clause((*title, *told), subject_end=len(title))
 
 
 #: Words after which a sentence no longer states a fact, or states it only of a part.
-HEDGES = word_list(
-    """
-    planned plan plans planning could can may might should would will claimed claims alleged
-    allegedly alleging reportedly reported rumoured rumored rumors supposedly possibly probably
-    perhaps likely unlikely believed believes thought expected estimated intended attempted tried
-    tries failed fails refused refuses denied denies if unless whether almost nearly hardly barely
-    except said says according scheduled proposed proposal considered suspected hoped wanted wants
-    until only predicted forecast uncertain disputed unclear seems appeared appears apparently
-    anticipated announced potential potentially so-called purported purportedly projected aims
-    upcoming initially originally instead rather unsuccessful unsuccessfully candidate cancelled
-    canceled fictional fictionalized nominated nomination nominations nominee former formerly ex
-    previously usually often sometimes rarely partly partially mostly most few some many all any
-    both each every half another other than unlike despite although though too aged false falsely
-    mistakenly wrongly threatened offered about nominally co additional additionally further more
-    yet first-ever once same such no less fewer over under out off
-    """
-)
-_ANTONYM_PAIRS = """
-    won/lost win/lose winning/losing victory/defeat victories/defeats defeated/lost
-    north/south east/west northern/southern eastern/western northeast/southwest northwest/southeast
-    northeastern/southwestern northwestern/southeastern northernmost/southernmost
-    easternmost/westernmost above/below before/after
-    married/unmarried married/single alive/dead living/dead living/deceased alive/deceased
-    male/female king/queen actor/actress
-    largest/smallest biggest/smallest longest/shortest highest/lowest oldest/youngest
-    tallest/shortest best/worst most/least first/last fastest/slowest earliest/latest
-    heaviest/lightest richest/poorest hottest/coldest deepest/shallowest oldest/newest
-    larger/smaller bigger/smaller longer/shorter higher/lower older/younger taller/shorter
-    better/worse faster/slower earlier/later heavier/lighter richer/poorer more/fewer more/less
-    increased/decreased increase/decrease increases/decreases rose/fell rise/fall rises/falls
-    grew/shrank gained/lost accepted/rejected accepted/refused approved/rejected passed/rejected
-    passed/failed succeeded/failed success/failure successful/unsuccessful
-    legal/illegal guilty/innocent convicted/acquitted public/private permanent/temporary
-    opened/closed open/closed started/ended began/ended beginning/end
-    arrived/departed entered/left
-    present/absent true/false possible/impossible male/female left/right upper/lower inner/outer
-    top/bottom major/minor maximum/minimum positive/negative domestic/foreign
-    fiction/nonfiction fictional/real amateur/professional vegetarian/carnivorous
-    poisonous/harmless edible/inedible active/extinct active/inactive extinct/living
-    urban/rural even/odd vertical/horizontal ancient/modern
-    liked/disliked loved/hated allowed/forbidden allowed/banned permitted/forbidden
-    permitted/prohibited included/excluded
-    import/export imports/exports bought/sold lent/borrowed ally/enemy allies/enemies
-    ascending/descending asleep/awake sleeping/awake indoors/outdoors inside/outside
-    indoor/outdoor empty/full wet/dry hot/cold dark/light
-    supported/opposed supports/opposes support/oppose
-    majority/minority solid/liquid nocturnal/diurnal mortal/immortal
-    mother/father brother/sister son/daughter husband/wife uncle/aunt nephew/niece
-    grandfather/grandmother grandson/granddaughter
-"""
+HEDGES = word_list(WORDS["hedges"])
 _ANTONYMS = frozenset(
     pair
-    for first, second in (entry.split("/") for entry in _ANTONYM_PAIRS.split())
+    for first, second in (entry.split("/") for entry in WORDS["antonyms"].split())
     for pair in ((first, second), (second, first))
 )
 # Between two aligned items, these begin another statement.
@@ -352,7 +264,6 @@ _BOUNDARIES = word_list(
 )
 _ALTERNATIVES = word_list("or either")
 _CHAINED = word_list("of to by")
-_MAX_CELLS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,31 +302,24 @@ def align(claim: Clause, clause: Clause) -> Alignment | None:
     Values are aligned with values of their kind, and words with words of the same stem or with
     their antonyms.
     """
-    candidates: list[list[int]] = []
-    for item in claim.items:
-        places = [at for at, other in enumerate(clause.items) if _comparable(item, other)]
-        if not places:
-            return None
-        candidates.append(places)
-    if not candidates or sum(map(len, candidates)) > _MAX_CELLS:
-        return None
-    # Cheapest alignment that ends at each place: its cost and its places.
-    best: dict[int, tuple[float, tuple[int, ...]]] = {
-        at: (_change(claim.items[0], clause.items[at]), (at,)) for at in candidates[0]
-    }
-    for item, places in zip(claim.items[1:], candidates[1:], strict=True):
+    # The cheapest alignment that ends at each place: its cost less the place, and its places.
+    best: dict[int, tuple[float, tuple[int, ...]]] = {}
+    for number, item in enumerate(claim.items):
         following: dict[int, tuple[float, tuple[int, ...]]] = {}
-        for at in places:
-            cost, path = min(
-                ((cost + at - end, path) for end, (cost, path) in best.items() if end < at),
-                default=(math.inf, ()),
-            )
-            if path:
-                following[at] = (cost + _change(item, clause.items[at]), (*path, at))
+        cheapest: tuple[float, tuple[int, ...]] | None = None
+        for at, other in enumerate(clause.items):
+            if number == 0:
+                cheapest = (-float(at), ())
+            elif at - 1 in best:
+                cheapest = min(cheapest or best[at - 1], best[at - 1])
+            if cheapest and _comparable(item, other):
+                # Words that are not the same cost less than an inserted item.
+                cost, path = cheapest
+                following[at] = (cost + 0.3 * (item.norm != other.norm), (*path, at))
         best = following
-        if not best:
-            return None
-    return Alignment(claim, clause, min(best.values())[1])
+    if not best:
+        return None
+    return Alignment(claim, clause, min((cost + at, path) for at, (cost, path) in best.items())[1])
 
 
 def is_specific(alignment: Alignment) -> bool:
@@ -446,18 +350,15 @@ def is_faithful(alignment: Alignment) -> bool:
         and not any(item.norm in HEDGES - {"only"} for item in alignment.claim.items)
         and _words_before(alignment.clause.items, _ALTERNATIVES)
         == _words_before(alignment.claim.items, _ALTERNATIVES)
-        and _same_pronouns(alignment)
+        and _words_before((other for _, other in alignment.pairs), PRONOUNS)
+        == _words_before(alignment.claim.items, PRONOUNS)
         and alignment.clause.tail[-1:] != ("?",)
     )
 
 
 def _comparable(item: Item, other: Item) -> bool:
-    if item.value is not None or other.value is not None:
-        return (
-            item.value is not None
-            and other.value is not None
-            and item.value.kind == other.value.kind
-        )
+    if item.value or other.value:
+        return bool(item.value and other.value and item.value.kind == other.value.kind)
     if item.norm != other.norm and _is_agent(item) != _is_agent(other):
         return False
     return not item.stems.isdisjoint(other.stems) or are_antonyms(item, other)
@@ -468,19 +369,8 @@ def _is_agent(item: Item) -> bool:
     return item.norm.endswith(("er", "ers", "or", "ors"))
 
 
-def _change(item: Item, other: Item) -> float:
-    """Return a cost below that of an inserted item for words that are not the same."""
-    return 0.0 if item.norm == other.norm else 0.3
-
-
 def _words_before(items: Iterable[Item], words: frozenset[str]) -> list[str]:
     return [word for item in items for word in item.before if word in words]
-
-
-def _same_pronouns(alignment: Alignment) -> bool:
-    pairs = alignment.pairs
-    claimed = _words_before((item for item, _ in pairs), PRONOUNS)
-    return claimed == _words_before((other for _, other in pairs), PRONOUNS)
 
 
 def _same_subject(alignment: Alignment) -> bool:
@@ -490,12 +380,8 @@ def _same_subject(alignment: Alignment) -> bool:
         # but something of it must be there.
         return first < max(clause.subject_end, 1)
     # "In May 1990, the mayor resigned": what comes before the subject ends with a comma.
-    introduction = clause.items[:first]
-    return (
-        clause.subject_end == 0
-        and "," in clause.items[first].before
-        and bool(introduction[0].preposition)
-    )
+    ends = clause.subject_end == 0 and "," in clause.items[first].before
+    return ends and bool(clause.items[0].preposition)
 
 
 def _same_roles(alignment: Alignment) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from admiral.records import DocumentSet, Hop, RankedDocument, RetrievalResult, Sentence
 from proofs import Judgement, NatOp, Proof, ProofStep, Verdict
+from proofs.logic.words import Quotation
 from proofs.verifier import Comparison
 
 #: Probabilities that contradict the proofs of `result`.
@@ -13,7 +14,13 @@ VERDICTS = {Verdict.SUPPORTS: 0.25, Verdict.REFUTES: 0.625, Verdict.NOT_ENOUGH_I
 #: Probabilities of which the threshold 0.75 makes NOT ENOUGH INFO, although it is not the highest.
 OPEN_VERDICTS = {Verdict.SUPPORTS: 0.5, Verdict.REFUTES: 0.125, Verdict.NOT_ENOUGH_INFO: 0.375}
 #: What decided instead of the verifier.
-COMPARED = (Comparison("contradiction", "five", "six", 0, "Five is not six."),)
+COMPARED = (
+    Comparison(
+        *("contradiction", "five", "six", 0, "Five is not six."),
+        claim_span=(4, 8),
+        quotation=Quotation("Ada Lovelace", 0, 4, 7),
+    ),
+)
 
 
 def result(claim, *, title="Ada Lovelace", seconds=0.25):

