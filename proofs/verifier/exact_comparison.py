@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from proofs.lexicons.values import WORDS
+from proofs.logic import OPERATORS, NatOp
 from proofs.logic.words import Quotation, stems, word_list
 from proofs.verifier import Comparison, Reading, Sentence, Verifier, certain_of
 from proofs.verifier.event_order import ordered_dates
@@ -392,7 +395,8 @@ _CERTAINTY = 0.96
 class ExactVerifier:
     """Reads claims by a verifier, except where `compare` decides them.
 
-    `verifier`: reads the claims that are not decided by comparison.
+    `verifier`: reads the claims that are not decided by comparison. Of a natural-logic reader, a
+    comparison sets the operators, so that it decides through the proof.
     """
 
     def __init__(self, verifier: Verifier) -> None:
@@ -413,4 +417,27 @@ def _decided(reading: Reading, comparison: Comparison | None) -> Reading:
     row = certain_of(comparison.label, _CERTAINTY)
     sentences = reading.sentences.copy()
     sentences[comparison.sentence] = row
+    if reading.spans:
+        reading = _with_operators(reading, comparison)
     return replace(reading, labels=row, sentences=sentences, comparisons=(comparison,))
+
+
+def _with_operators(reading: Reading, comparison: Comparison) -> Reading:
+    """Return a reading whose operators have the label of a comparison, and quote its values."""
+    begin, end = comparison.claim_span
+    touched = [at for at, (b, e) in enumerate(reading.spans) if b < end and begin < e]
+    first, last = (touched[0], touched[-1]) if touched else (0, len(reading.spans) - 1)
+    share = _CERTAINTY ** (1 / len(reading.spans))
+    operators = np.full(reading.operators.shape, np.log((1 - share) / (len(OPERATORS) - 1)))
+    operators[:, OPERATORS.index(NatOp.EQUIVALENCE)] = np.log(share)
+    quotes = [(same or comparison.quotation, other) for same, other in reading.quotes]
+    quotes[first] = (comparison.quotation,) * 2
+    if comparison.second is not None:
+        quotes[last] = (comparison.second,) * 2
+    decisive = NatOp.ALTERNATION if comparison.label == CONTRADICTION else NatOp.FORWARD
+    if comparison.claimed != comparison.stated:
+        at = first if comparison.second is None else last
+        operators[at, [OPERATORS.index(NatOp.EQUIVALENCE), OPERATORS.index(decisive)]] = operators[
+            at, [OPERATORS.index(decisive), OPERATORS.index(NatOp.EQUIVALENCE)]
+        ]
+    return replace(reading, operators=operators, quotes=tuple(quotes))

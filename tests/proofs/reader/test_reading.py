@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 
 from proofs.judges.reader_proof import reader_proof
 from proofs.judges.verifier_judge import VerifierJudge
-from proofs.logic import OPERATORS, NatOp
+from proofs.logic import OPERATORS, NatOp, Verdict
 from proofs.reader.automaton import verdict_shares
 from proofs.reader.inputs import ReaderEncoder
 from proofs.reader.model import new_reader
 from proofs.reader.reading import ProofReader, ReaderScores
 from proofs.verifier import Calibration, Scale
+from proofs.verifier.exact_comparison import ExactVerifier
 from tests.proofs.verifier.tiny_classifier import write_classifier_directory
 
 CLAIM = "Paris is the capital of France and lies on the Tiber."
@@ -145,3 +146,32 @@ def test_a_calibration_is_of_the_verdict(encoder):
     np.testing.assert_allclose(labels(Scale(temperature=99.0)).labels, 1 / 3, atol=0.05)
     whole = labels(Scale())
     np.testing.assert_allclose(whole.labels, verdict_shares(whole.operators))
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "verdict", "step"),
+    [
+        (
+            "The bridge was opened in 1931.",
+            "The bridge was opened on 9 May 1940.",
+            Verdict.REFUTES,
+            ("in 1931.", NatOp.ALTERNATION, "9 May 1940"),
+        ),
+        (
+            "The bridge was opened in 1940.",
+            "The bridge was opened on 9 May 1940.",
+            Verdict.SUPPORTS,
+            ("in 1940.", NatOp.FORWARD, "9 May 1940"),
+        ),
+    ],
+)
+def test_exact_reasoning_decides_through_the_proof(encoder, claim, text, verdict, step):
+    evidence = [("Ostra", "Ostra is a town."), ("Bridge", text)]
+    for seed in range(5):
+        reader = ExactVerifier(ProofReader(random_scores(seed), encoder))
+        (reading,) = reader.read([claim], [evidence])
+        np.testing.assert_allclose(verdict_shares(reading.operators), reading.labels, atol=0.04)
+        (judgement,) = VerifierJudge(reader).judge([claim], [evidence])
+        assert judgement.verdict is judgement.proof.verdict() is verdict
+        last = judgement.proof.steps[-1]
+        assert (last.claim, last.operator, last.evidence) == step
