@@ -22,7 +22,7 @@ from typing import Annotated
 from pydantic import AliasPath, Field, PlainSerializer, computed_field
 
 from proofs.drafting import lexical_proof
-from proofs.judges.claim_form import form_warning as form_warning
+from proofs.judges.claim_form import form_warning
 from proofs.lexicons import SpanLexicon, default_lexicon
 from proofs.logic import NatOp, Verdict
 from proofs.logic.proof import Proof, ProofStep

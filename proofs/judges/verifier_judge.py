@@ -12,13 +12,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from proofs.judges.claim_form import form_warning
 from proofs.judges.judgement import (
     Conflict,
     Evidence,
     Judgement,
     SentenceName,
     decide,
-    form_warning,
     probabilities,
     uncovered,
 )
