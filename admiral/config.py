@@ -97,8 +97,8 @@ class RetrievalConfig(RunSettings):
     """Sentences kept as evidence at each hop (l in the paper), of claims of up to eight content
     words. The model's vocabulary may allow fewer: 10 with the bundled one."""
     max_evidence: Count = 8
-    """Sentences kept of longer claims, which need more documents: one more for each three words,
-    and no more than this. The search builds on the first `evidence` of them."""
+    """Sentences kept of longer claims at most, one more for each three words, and with the opening
+    sentences of documents that claim or evidence name. A search builds on the first `evidence`."""
     evidence_per_document: Count = 2
     """Evidence sentences kept from one document. More are kept only where other documents have too
     few."""

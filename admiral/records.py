@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from itertools import accumulate, repeat
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter, ValidationError
 
@@ -208,11 +208,11 @@ class Hop(Judgement):
         tuple[Annotated[Sentence, BeforeValidator(_named)], ...],
         PlainSerializer(lambda found: [each.key for each in found], list[tuple[str, int]]),
     ] = ()
-    """The sentences that the hop kept, best first."""
+    """The sentences that the hop kept, best first, then opening sentences of their documents."""
     seconds: Annotated[float, PlainSerializer(lambda seconds: round(seconds, 4), float)] = 0.0
     """Duration; claims in one batch share its time equally."""
 
-    def judged(self, judgement: Judgement, **changes: Any) -> Hop:
+    def judged(self, judgement: Judgement, **changes: Any) -> Self:
         """Return the hop with another judgement, and with other changes."""
         decided = {f.name: getattr(judgement, f.name) for f in fields(Judgement) if f.init}
         return replace(self, **decided, **changes)

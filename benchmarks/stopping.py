@@ -1,199 +1,167 @@
-"""Judges that drive ``--hops dynamic``: what each one finds, and how much time it saves.
+"""Judges that drive ``--hops dynamic``, compared on the same hops of real searches.
 
-Run as ``python -m benchmarks.stopping CLAIMS.jsonl --kb KB``. The stages find the same at a hop
-whoever judges its evidence, so they run once per claim, with all hops; each judge then reads the
-evidence of every hop, and the retrieval is repeated from the stages' remembered answers with as
-many hops as it would have made. Its time is that of the hops made, and its own.
+Searches run once, with all hops; every judge then reads the evidence of each:
+
+    python -m benchmarks.stopping collect CLAIMS.jsonl HOPS.jsonl --set kb=KB --limit 96
+    python -m benchmarks.stopping compare HOPS.jsonl... --verifier FOLDER --rule min_hops=1
+
+Evidence is complete if it has a sentence of each gold document. The first table says how well
+judges tell this; the second, where they stop searches, and what has been found by then.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import TypeAdapter
 
-from admiral import Admiral, Claim, RetrievalConfig, RetrievalResult
-from admiral.evaluation.measures import recall_at_k
+from admiral import Admiral, Claim
+from admiral.config import RetrievalConfig, load_config
+from admiral.evaluation.citation_evaluation import precision_at_recall
+from admiral.evaluation.measures import covers_any_set, recall_at_k
 from admiral.gold import read_gold
 from admiral.io.claims import evenly_spaced
-from admiral.records import Hop
+from admiral.records import Hop, Sentence
+from admiral.retrieval.document_ranking import ranked_documents
 from admiral.retrieval.search import stop_reason
-from admiral.retrieval.stage_assembly import build_judge
+from admiral.retrieval.stage_assembly import open_judge
 from proofs import Judgement
-from proofs.judges.judgement import NeverSufficient
 
-# In the order of the paper's table 6, and ours. The oracle stops when every gold document has a
-# sentence in the evidence.
-JUDGES = ("never", "always", "classifier", "generated", "lexical", "oracle", "verifier")
-_CUTS = (5, 10, 100)
-
-
-class Remembering:
-    """A stage that answers a question that it has had before from memory.
-
-    Parameters
-    ----------
-    stage
-        The stage, whose methods are those of its protocol.
-    """
-
-    def __init__(self, stage: object) -> None:
-        self._stage = stage
-        self._known: dict[str, Any] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._stage, name)
-        if not callable(method):  # a limit that the stage states
-            return method
-
-        def answer(*question: object) -> Any:
-            key = repr((name, question))
-            if key not in self._known:
-                self._known[key] = method(*question)
-            return self._known[key]
-
-        return answer
-
-    def forget(self) -> None:
-        """Drop all answers, before the next claim."""
-        self._known.clear()
+Names = tuple[str, ...]
+# Those of the paper's table 6, and word lists. The oracle knows which evidence is complete.
+JUDGES = ("never", "always", "classifier", "generated", "lexical", "oracle")
+_TOLD = "hop | n | complete | precision at recall 0.9 | sufficient | recall | incomplete | recall"
+_FOUND = "documents | n | after one hop | complete | @5 | @10 | hops | s/claim"
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Where a judge stops on one claim: the hop, and the seconds up to it, its own apart."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealHop(Hop):
+    """A hop of a real search, and what it has found of the gold documents."""
 
-    hop: int
-    hops_seconds: float
-    judge_seconds: float
+    claim: str
+    gold: list[frozenset[str]]  # alternative sets of documents
+    evidence: tuple[Sentence, ...]  # in records, with its text
+    ranked: list[str]  # the first documents after the hop
 
+    @property
+    def documents(self) -> int:
+        """The number of gold documents."""
+        return min(map(len, self.gold))
 
-def stop_of(
-    judge: Any, claim: Claim, whole: RetrievalResult, gold: frozenset[str], config: RetrievalConfig
-) -> Stop:
-    """Return where `judge` stops, who reads the evidence of every hop; None is the oracle."""
-    spent, hops = 0.0, list[Hop]()
-    for hop in whole.hops:
-        evidence = [(s.title, s.text) for s in hop.evidence]
-        began = time.perf_counter()
-        if judge is None:
-            judgement = Judgement(gold <= {title for title, _ in evidence}, None)
-        else:
-            (judgement,) = judge.judge([claim.text], [evidence])
-            spent += time.perf_counter() - began
-        hops.append(hop.judged(judgement))
-        if stop_reason(hops, config) is not None:
-            break
-    return Stop(hop.number, sum(h.seconds for h in whole.hops[: hop.number]), spent)
+    @property
+    def complete(self) -> bool:
+        """Whether the evidence has a sentence of each gold document."""
+        return covers_any_set(self.gold, [sentence.title for sentence in self.evidence])
 
+    def read_by(self, judge: Any) -> RealHop:
+        """Return the hop as a judge finds it, with its time; None is the oracle."""
+        began, judgement = time.perf_counter(), Judgement(self.complete, None)
+        if judge is not None:
+            (judgement,) = judge.judge([self.claim], [[(s.title, s.text) for s in self.evidence]])
+        return self.judged(judgement, seconds=self.seconds + time.perf_counter() - began)
 
-def rankings_by_hops(system: Admiral, claim: Claim) -> tuple[RetrievalResult, list[list[str]]]:
-    """Return the result with all hops, and the ranking with each number of hops, from one on."""
-    whole = system.retrieve(claim, hops=system.config.max_hops)
-    rankings = [
-        [d.title for d in system.retrieve(claim, hops=number).documents]
-        for number in range(1, len(whole.hops))
-    ]
-    return whole, [*rankings, [d.title for d in whole.documents]]
+    def at_threshold(self, stop_at: float) -> RealHop:
+        """Return the hop as another threshold decides."""
+        if self.verdicts is None:
+            return self
+        return self.judged(Judgement.decided(self.verdicts, stop_at, alone=self.alone))
 
 
-def row(
-    name: str, stops: Sequence[Stop], hits: Sequence[tuple[bool, ...]], fixed: float, label: str
-) -> str:
-    """Return a line of the table for the claims of one group."""
-    count = len(stops)
-    cells = [f"{sum(hit[at] for hit in hits) / count:.3f}" for at in range(len(_CUTS))]
-    hops = sum(s.hop for s in stops) / count
-    judging = sum(s.judge_seconds for s in stops) / count
-    seconds = sum(s.hops_seconds for s in stops) / count + judging
-    saved = f"{1 - seconds / fixed:.0%}"
-    return (
-        f"| {name} | {label} | {count} | {' | '.join(cells)} | {hops:.2f} | {seconds:.2f} | "
-        f"{1000 * judging:.0f} | {saved} |"
-    )
+HOPS = TypeAdapter(list[RealHop])
 
 
-@click.command()
+def made(hops: Sequence[RealHop], rule: RetrievalConfig) -> Sequence[RealHop]:
+    """Return the hops that a search makes by a rule."""
+    if rule.hops != "dynamic":
+        return hops[: int(rule.hops)]
+    ends = (n for n in range(1, len(hops)) if stop_reason(hops[:n], rule))
+    return hops[: next(ends, len(hops))]
+
+
+def _share(said: Sequence[bool]) -> str:
+    return f"{sum(said) / len(said):.3f}" if said else "–"
+
+
+def told(hops: Sequence[RealHop]) -> list[str]:
+    """Return how well complete evidence is told."""
+    truths = [hop.complete for hop in hops]
+    lowest = [-(hop.sufficient if hop.probability is None else hop.probability) for hop in hops]
+    cells = [str(len(hops)), _share(truths), f"{precision_at_recall(lowest, truths, 0.9):.3f}"]
+    for kind in (True, False):
+        cells.append(_share([hop.complete is kind for hop in hops if hop.sufficient is kind]))
+        cells.append(_share([hop.sufficient is kind for hop in hops if hop.complete is kind]))
+    return cells
+
+
+def found(searches: Sequence[Sequence[RealHop]]) -> list[str]:
+    """Return how many searches stop after one hop, what all have found, their hops and seconds."""
+    ends = [hops[-1] for hops in searches]
+    shares = [[len(hops) == 1 for hops in searches], [end.complete for end in ends]]
+    shares += [[recall_at_k(end.gold, end.ranked, k) for end in ends] for k in (5, 10)]
+    sums = [sum(map(len, searches)), sum(hop.seconds for hops in searches for hop in hops)]
+    return [str(len(ends)), *map(_share, shares), *(f"{each / len(ends):.2f}" for each in sums)]
+
+
+main = click.Group(help="Compare judges that stop searches.")
+
+
+@main.command()
 @click.argument("claims", type=click.Path(path_type=Path, exists=True))
-@click.option("--kb", default="demo", show_default=True)
-@click.option("--model", default="mini", show_default=True)
-@click.option("--judge", "judges", multiple=True, type=click.Choice(JUDGES), default=JUDGES)
+@click.argument("hops", type=click.File("w", encoding="utf-8"))
 @click.option("--limit", default=0, help="Maximum number of claims; 0 for all.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Further settings.")
-def main(
-    claims: Path,
-    kb: str,
-    model: str,
-    judges: tuple[str, ...],
-    limit: int,
-    settings: tuple[str, ...],
-) -> None:
-    """Print a table of all-gold recall, hops and time of judges that drive retrieval of CLAIMS."""
-    from admiral.config import load_config
-
-    gold = [
-        (Claim(one.id, one.claim), frozenset(one.titles))
-        for one in evenly_spaced(list(read_gold(claims)), limit)
-    ]
-    config: RetrievalConfig = load_config(
-        None, [f"model={model}", f"kb={kb}", *settings, "judge=never", "batch_size=1"]
-    )
-    stops: dict[str, list[Stop]] = {name: [] for name in judges}
-    hits: dict[str, list[tuple[bool, ...]]] = {name: [] for name in judges}
-    full: list[float] = []  # seconds of all hops
+def collect(claims: Path, hops: Any, limit: int, settings: tuple[str, ...]) -> None:
+    """Search for CLAIMS with all hops, and write these to the file HOPS."""
+    gold = evenly_spaced([one for one in read_gold(claims) if one.evidence], limit)
+    config = load_config(None, ["hops=4", *settings, "judge=never"])
     with Admiral.from_pretrained(config=config) as system:
-        deciders = {
-            name: None
-            if name == "oracle"
-            else build_judge(system.checkpoint, config.changed(judge=name, early_exit=True))
-            for name in judges
-        }
-        stages = system.stages
-        remembering = [
-            Remembering(s) for s in (stages.first_stage, stages.reranker, stages.hop_retriever)
-        ]
-        first_stage, reranker, hop_retriever = remembering
-        system.stages = replace(
-            stages,
-            first_stage=first_stage,
-            reranker=reranker,
-            judge=NeverSufficient(),
-            hop_retriever=hop_retriever,
-        )
-        for number, (claim, titles) in enumerate(gold, start=1):
-            whole, rankings = rankings_by_hops(system, claim)
-            full.append(sum(h.seconds for h in whole.hops))
-            for name, judge in deciders.items():
-                stop = stop_of(judge, claim, whole, titles, config)
-                ranking = rankings[stop.hop - 1]
-                stops[name].append(stop)
-                hits[name].append(tuple(recall_at_k([titles], ranking, k) for k in _CUTS))
-            for stage in remembering:
-                stage.forget()
-            if number % 20 == 0:
-                click.echo(f"{number} of {len(gold)} claims", err=True)
-    heads = " | ".join(f"@{k}" for k in _CUTS)
-    click.echo(
-        f"| judge | gold documents | claims | {heads} | hops | s/claim | judge, ms | saved |"
-    )
-    click.echo("|---" * (len(_CUTS) + 7) + "|")
-    sizes = [len(titles) for _, titles in gold]
-    for name in judges:
-        for label in ["all", *map(str, sorted(set(sizes)))]:
-            at = [i for i, size in enumerate(sizes) if label in ("all", str(size))]
-            click.echo(
-                row(
-                    name,
-                    [stops[name][i] for i in at],
-                    [hits[name][i] for i in at],
-                    sum(full[i] for i in at) / len(at),
-                    label,
-                )
-            )
+        scorer = system.stages.document_scorer
+        states = system.search_states(Claim(one.id, one.claim) for one in gold)
+        for one, state in zip(gold, states, strict=True):
+            searched = list[RealHop]()
+            for hop in state.hops:
+                ranked = ranked_documents(state.first_hops(hop.number), config, scorer)
+                own: dict[str, Any] = {
+                    "claim": one.claim,
+                    "gold": list(map(frozenset, one.title_sets)),
+                }
+                own |= {name: getattr(hop, name) for name in ("number", "evidence", "seconds")}
+                searched.append(RealHop(False, None, ranked=[d.title for d in ranked[:10]], **own))
+            print(HOPS.dump_json(searched, by_alias=True).decode(), file=hops, flush=True)
+
+
+@main.command()
+@click.argument("hops", type=click.Path(path_type=Path, exists=True), nargs=-1, required=True)
+@click.option("--judge", "judges", multiple=True, type=click.Choice(JUDGES), default=JUDGES)
+@click.option("--verifier", "verifiers", multiple=True, help="A verifier to compare.")
+@click.option("--rule", "rules", multiple=True, default=[""], help="Settings to stop by.")
+def compare(hops: Sequence[Path], judges: Names, verifiers: Names, rules: Names) -> None:
+    """Print how judges tell complete evidence of HOPS, and where they stop searches."""
+    settings = {name: f"judge={name}" for name in judges} | {v: f"verifier={v}" for v in verifiers}
+    told_rows, found_rows = list[list[str]](), list[list[str]]()
+    for name, setting in settings.items():
+        judge = None if name == "oracle" else open_judge(load_config(None, [setting]))
+        for path in hops:
+            records = path.read_bytes().splitlines()
+            read = [[hop.read_by(judge) for hop in HOPS.validate_json(one)] for one in records]
+            for rule in (*rules, "hops=1", "hops=2", "hops=3") if name == "never" else rules:
+                config, start = load_config(None, rule.split()), [name, rule, path.stem]
+                searches = [[hop.at_threshold(config.stop_at) for hop in one] for one in read]
+                for label, part in (("first", slice(1)), ("later", slice(1, None))):
+                    own = [hop for one in searches for hop in one[part]]
+                    if rule in rules:
+                        told_rows.append([*start, label, *told(own)])
+                for size in sorted({one[0].documents for one in searches}):
+                    same = [made(one, config) for one in searches if one[0].documents == size]
+                    found_rows.append([*start, str(size), *found(same)])
+    for head, rows in ((_TOLD, told_rows), (_FOUND, found_rows)):
+        lines = [f"| judge | rule | claims | {head} |", "|---" * (head.count("|") + 4) + "|"]
+        click.echo("\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows), ""]))
 
 
 if __name__ == "__main__":

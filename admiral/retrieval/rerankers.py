@@ -158,9 +158,6 @@ class BM25Reranker:
     candidates share have little weight. The evidence chosen so far is not part of the query.
     """
 
-    def __init__(self) -> None:
-        self._terms = analysis.terms
-
     def score(
         self,
         claims: Sequence[str],
@@ -172,8 +169,8 @@ class BM25Reranker:
 
     def _rank(self, claim: str, documents: Sequence[Document]) -> list[Sentence]:
         sentences = non_blank_sentences(documents)
-        terms = [self._terms(f"{s.title} {s.text}") for s in sentences]
-        return with_scores(sentences, self._scores(terms, self._terms(claim)))
+        terms = [analysis.terms(f"{s.title} {s.text}") for s in sentences]
+        return with_scores(sentences, self._scores(terms, analysis.terms(claim)))
 
     def _scores(self, sentences: Sequence[Sequence[str]], query: Sequence[str]) -> list[float]:
         vocabulary = {term for terms in sentences for term in terms}
@@ -277,8 +274,6 @@ class CombinedReranker:
     """
 
     def __init__(self, rerankers: Sequence[SentenceReranker]) -> None:
-        if not rerankers:
-            raise ValueError("no rerankers to combine")
         self._rerankers = tuple(rerankers)
         self.claim_limits = {
             name: limit

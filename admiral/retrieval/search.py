@@ -20,6 +20,7 @@ from admiral.retrieval.state import (
     boost_mentioned,
     choose_evidence,
     evidence_count,
+    missing_openings,
     reweighted,
 )
 
@@ -164,18 +165,17 @@ class Search:
         config, stages, record = self._config, self._stages, state.records[-1]
         most = min(config.max_evidence, stages.max_evidence or config.max_evidence)
         count = evidence_count(state.claim.text, config.evidence, most)
-        earlier = [sentence.key for sentence in record.hop.evidence]
         evidence = choose_evidence(scored, count, config.evidence_per_document)
-        record.hop = replace(record.hop, evidence=evidence)
-        record.leading = evidence[: config.evidence]
-        if earlier and [sentence.key for sentence in evidence] == earlier:
-            return  # only the scores differ, on which nothing else depends
-        if stages.mention_finder is not None:
-            record.mentioned = stages.mention_finder.in_evidence(record.leading)
-        if stages.graph is not None and stages.document_scorer is not None:
-            (record.proximity,) = stages.graph.proximity(
-                [state.claim.text], [record.leading], [state.found_titles]
-            )
+        earlier, record.leading = record.leading, evidence[: config.evidence]
+        if [s.key for s in record.leading] != [s.key for s in earlier]:
+            if stages.mention_finder is not None:
+                record.mentioned = stages.mention_finder.in_evidence(record.leading)
+            if stages.graph is not None and stages.document_scorer is not None:
+                (record.proximity,) = stages.graph.proximity(
+                    [state.claim.text], [record.leading], [state.found_titles]
+                )
+        openings = missing_openings(scored, evidence, state.named_titles)
+        record.hop = replace(record.hop, evidence=(*evidence, *openings)[: max(count, most)])
 
     def _judge(self, batch: Sequence[SearchState], number: int, started: float) -> None:
         """Judge the evidence of each claim, and stop the claims that it is enough for."""

@@ -302,6 +302,19 @@ def choose_evidence(
     return tuple(scored[rank] for rank in ranks)
 
 
+def missing_openings(
+    scored: Sequence[Sentence], evidence: Sequence[Sentence], named: Collection[str]
+) -> list[Sentence]:
+    """Return the opening sentences that the evidence lacks of its named documents, best first.
+
+    What a document is about, and dates and places of birth, stand there. A comparison needs them,
+    even if they have no word of the claim.
+    """
+    titles = {sentence.title for sentence in evidence} & set(named)
+    kept = {sentence.key for sentence in evidence}
+    return [s for s in scored if s.index == 0 and s.title in titles and s.key not in kept]
+
+
 @dataclass(slots=True)
 class HopRecord:
     """The results of one hop."""
@@ -354,6 +367,11 @@ class SearchState:
     def next_titles(self) -> Sequence[str]:
         """The titles that the evidence of the last hop mentions."""
         return self.records[-1].mentioned if self.records else ()
+
+    @property
+    def named_titles(self) -> set[str]:
+        """The titles that the claim or the evidence of any hop mentions."""
+        return set(self.claim_mentions).union(*(record.mentioned for record in self.records))
 
     @property
     def found_titles(self) -> list[str]:
