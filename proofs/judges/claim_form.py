@@ -100,7 +100,8 @@ def form_warning(text: str) -> str | None:
         return "This is a greeting, which is neither true nor false; state a claim."
     if _REQUEST.match(text):
         return "This is a request, which is neither true nor false; state a claim."
-    is_repeated = len(words) >= 3 * len(set(lower)) or len(set(lower)) == 1
+    distinct = len(set(lower))  # of a long text, every word comes back
+    is_repeated = (distinct < 9 and len(words) >= 3 * distinct) or distinct == 1
     if text.strip() and (is_repeated or 2 * sum(map(_is_noise, words)) > len(words)):
         return "These words make no sentence; write a whole one."
     in_capitals = all(_PROPER.fullmatch(word) for word in words if word.lower() not in STOP_WORDS)

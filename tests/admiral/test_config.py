@@ -19,7 +19,7 @@ def test_defaults_are_valid():
 def test_fast_settings_may_be_changed():
     config = RetrievalConfig.fast(rerank_documents=20, hops="2")
     assert not config.generator
-    assert config.verifier == RetrievalConfig().verifier
+    assert config.verifier == "mini-verifier" != RetrievalConfig().verifier
     assert (config.title_beams, config.rerank_documents, config.hops) == (0, 20, "2")
 
 

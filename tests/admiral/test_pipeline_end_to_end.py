@@ -96,7 +96,7 @@ def test_proofs_quote_the_evidence(result):
 
 
 def test_a_long_claim_is_cut_with_a_warning(system):
-    claim = "The Danube flows through Vienna. " * 120 + "Zanzibar."
+    claim = "".join(f"The Danube flows through {n} towns. " for n in range(120)) + "Zanzibar."
     sentences, warning = system.retrieve(claim, hops=1).warnings
     assert sentences.startswith("These are 121 sentences")
     assert "the hop retriever reads 253, the sentence encoder reads 254" in warning
@@ -107,8 +107,9 @@ def test_a_long_claim_is_cut_with_a_warning(system):
 @pytest.mark.parametrize(("tokens", "warnings"), [(253, 0), (254, 1)])
 def test_the_warning_counts_tokens(quick, tokens, warnings):
     result = quick.retrieve("a " * (tokens - 1) + "pi", hops=1)
-    assert len(result.warnings) == warnings
-    for warning in result.warnings:
+    cut = [warning for warning in result.warnings if "tokens" in warning]
+    assert len(cut) == warnings
+    for warning in cut:
         assert "254 tokens the hop retriever reads 253; cut from: 'pi'" in warning
 
 

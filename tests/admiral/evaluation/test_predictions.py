@@ -51,11 +51,12 @@ def test_verdict_is_the_most_probable_one(tmp_path):
         "confidence": 0.625,
         "probabilities": {"SUPPORTS": 0.25, "REFUTES": 0.625, "NOT ENOUGH INFO": 0.125},
         "stop_at": 0.75,
+        "words": "refuted, 62%",
     }
     first = records[0]["hops"][0]["verdict"]
     assert (first["label"], first["outweighed"]) == ("NOT ENOUGH INFO", "SUPPORTS")
     assert [hop["probability"] for hop in records[0]["hops"]] == [0.625, 0.875]
-    assert records[1]["verdict"] == {"label": "SUPPORTS"}
+    assert records[1]["verdict"] == {"label": "SUPPORTS", "words": "supported"}
     assert "probability" not in records[1]["hops"][0]
     read = read_predictions(written(tmp_path / "r.jsonl", records))
     assert [one.verdict for one in read.values()] == [Verdict.REFUTES, Verdict.SUPPORTS]
