@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     import onnx
 
 _BLOCK = 64
+_WORDS, _WORDS_FILE = "word_codes", "words.bin"  # embeddings of words
 _PROBES = {
     "Rome is the capital of Italy.": ("Rome", "Rome is the capital city of Italy."),
     "The bridge was finished in 1931.": ("Mill Bridge", "It was never finished."),
@@ -143,6 +144,7 @@ class _Heads(nn.Module):
 
 def write_onnx(reader: NaturalLogicReader, path: Path) -> None:
     """Write a reader as ONNX with weights of 8 bits."""
+    from onnx.external_data_helper import set_external_data
     from onnxruntime.quantization import quant_utils
     from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
@@ -165,7 +167,11 @@ def write_onnx(reader: NaturalLogicReader, path: Path) -> None:
         op_types_to_quantize=("MatMul",),
     )
     quantizer.process()
-    save_onnx(quantizer.model.model, path)
+    model = quantizer.model.model
+    words = next(one for one in model.graph.initializer if one.name == _WORDS)
+    set_external_data(words, _WORDS_FILE)  # hosts of repositories take no file of 100 MB
+    save_onnx(model, path)
+    path.with_name(_WORDS_FILE).chmod(path.stat().st_mode)  # onnx lets nobody else read it
 
 
 def _quantise_words(model: onnx.ModelProto) -> None:
@@ -182,14 +188,14 @@ def _quantise_words(model: onnx.ModelProto) -> None:
     result, words = gather.output[0], gather.input[1]
     graph.initializer.remove(largest)
     for name, values in (
-        ("word_codes", np.round(weights / scales).astype(np.int8)),
+        (_WORDS, np.round(weights / scales).astype(np.int8)),
         ("word_scales", scales.astype(np.float32)),
     ):
         graph.initializer.append(numpy_helper.from_array(values, name))
     graph.node.remove(gather)
     for node in reversed(
         (
-            helper.make_node("Gather", ["word_codes", words], ["words_in_codes"]),
+            helper.make_node("Gather", [_WORDS, words], ["words_in_codes"]),
             helper.make_node("Cast", ["words_in_codes"], ["words_cast"], to=TensorProto.FLOAT),
             helper.make_node("Gather", ["word_scales", words], ["words_scaled_by"]),
             helper.make_node("Mul", ["words_cast", "words_scaled_by"], [result]),

@@ -61,7 +61,8 @@ def test_the_export_reads_what_the_reader_reads(folders):
 def test_the_files_run_without_torch(folders):
     out = folders[2]
     names = sorted(path.name for path in out.iterdir())
-    assert names == ["README.md", "SHA256SUMS", "reader.onnx", "tokenizer.json", "verifier.json"]
+    model = ["reader.onnx", "tokenizer.json", "verifier.json", "words.bin"]
+    assert names == ["README.md", "SHA256SUMS", *model]
     card = (out / "README.md").read_text()
     assert card.startswith("---\ntags: [x]\n---\n\n# out\n")
     check = (
