@@ -51,8 +51,8 @@ CEILINGS = {
     "admiral/sources": (1135, 600),
     "admiral/storage": (211, 150),
     "admiral": (1659, 1600),
-    "benchmarks": (2484, 2_400),
-    "tests": (39741, 30_000),
+    "benchmarks": (2485, 2_400),
+    "tests": (39743, 30_000),
 }
 
 

@@ -47,7 +47,9 @@ def test_a_batch_gives_the_same_results_as_single_claims(system, model, two_thre
         *CLAIMS[:2],
     ]
     fewer = {"beam_size": 4, "title_beams": 2, "rerank_documents": 4}
-    settings = system.config.changed(batch_size=4, max_hops=3, precision="fp32", **fewer)
+    settings = system.config.changed(
+        batch_size=4, max_hops=3, stop_at=0.9, precision="fp32", **fewer
+    )
     with Admiral.from_pretrained(model, config=settings) as batched:
         together = list(batched.retrieve_many(claims))
         alone = [batched.retrieve(claim) for claim in claims]
