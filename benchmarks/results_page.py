@@ -21,7 +21,6 @@ ROOT = Path(__file__).parents[1]
 WEIGHTS = {
     "mini": ROOT / "admiral" / "data" / "mini" / "model.safetensors",
     "mini-encoder": ROOT / "admiral" / "data" / "mini-encoder" / "model.safetensors",
-    "reader": ROOT / "admiral" / "data" / "reader" / "reader.onnx",
     "mini-verifier": ROOT / "admiral" / "data" / "mini-verifier" / "verifier.onnx",
 }
 EXPERIMENTS = [

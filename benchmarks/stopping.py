@@ -6,7 +6,7 @@ Searches run once, with all hops; every judge then reads the evidence of each:
     python -m benchmarks.stopping compare HOPS.jsonl... --verifier FOLDER --rule min_hops=1
 
 Evidence is complete if it has a sentence of each gold document. The first table says how well
-judges tell this; the second, where they stop searches, and what has been found by then.
+judges can tell; the second, where they would stop the search, and what it has found by then.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _share(said: Sequence[bool]) -> str:
 
 
 def told(hops: Sequence[RealHop]) -> list[str]:
-    """Return how well complete evidence is told."""
+    """Return how well a judge tells complete evidence from incomplete."""
     truths = [hop.complete for hop in hops]
     lowest = [-(hop.sufficient if hop.probability is None else hop.probability) for hop in hops]
     cells = [str(len(hops)), _share(truths), f"{precision_at_recall(lowest, truths, 0.9):.3f}"]

@@ -32,7 +32,7 @@ TEXTS = [
 #: second number is the aim: a change may lower a ceiling, and may not raise one above it.
 CEILINGS = {
     "trie": (1763, 2200),
-    "proofs": (8088, 5600),
+    "proofs": (8077, 5600),
     "training": (11859, 7300),
     "admiral/adapters": (327, 280),
     "admiral/citations": (6021, 4900),
@@ -51,7 +51,7 @@ CEILINGS = {
     "admiral/sources": (1135, 600),
     "admiral/storage": (211, 150),
     "admiral": (1659, 1600),
-    "benchmarks": (2485, 2_400),
+    "benchmarks": (2484, 2_400),
     "tests": (39743, 30_000),
 }
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from proofs.logic import REFUTING_OPERATORS, NatOp, Verdict, transition
 from proofs.logic.proof import Proof, ProofStep
-from proofs.logic.words import Quotation, split_words, stems
+from proofs.logic.words import Quotation, content_stems, has_content
 from proofs.reader.automaton import best_path
 from proofs.verifier import Reading, Sentence
 
@@ -30,9 +30,10 @@ def reader_proof(
         span = claim[begin:end].strip()
         quote = other if operator in REFUTING_OPERATORS else same
         words = _quoted(evidence, quote)
-        if operator is NatOp.REVERSE and state is not Verdict.REFUTES:
-            # What says less says nothing if it has no word of the span. The state is the same.
-            operator = operator if _stems(span) & _stems(words) else NatOp.INDEPENDENCE
+        # What says less says nothing if it has no word of the span. The state is the same.
+        says_less = operator is NatOp.REVERSE and state is not Verdict.REFUTES
+        if says_less and content_stems(span).isdisjoint(content_stems(words)):
+            operator = NatOp.INDEPENDENCE
         state = transition(state, operator)
         is_open = operator is NatOp.INDEPENDENCE
         if is_open and steps and steps[-1].operator is NatOp.INDEPENDENCE:
@@ -40,7 +41,7 @@ def reader_proof(
         elif is_open:
             open_from = begin
             steps.append(ProofStep(span, "", operator))
-        elif operator is NatOp.EQUIVALENCE and not is_last and not _stems(span):
+        elif operator is NatOp.EQUIVALENCE and not is_last and not has_content(span):
             continue
         elif quote is not None:
             steps.append(ProofStep(span, words, operator).quoted_at(quote))
@@ -53,7 +54,3 @@ def _quoted(evidence: Sequence[Sentence], quote: Quotation | None) -> str:
         return ""
     title, sentence = evidence[quote.sentence_id]
     return (title if quote.in_title else sentence)[quote.start : quote.end]
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(s for word in split_words(text) if word.is_content for s in stems(word.norm))

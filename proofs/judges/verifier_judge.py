@@ -25,7 +25,7 @@ from proofs.judges.judgement import (
 from proofs.judges.reader_proof import reader_proof
 from proofs.logic import NatOp, Verdict
 from proofs.logic.proof import Proof, ProofStep, QuotableText
-from proofs.logic.words import is_content, split_words, stems
+from proofs.logic.words import content_stems
 from proofs.verifier import LABELS, NOTHING_KNOWN, Reading, Verifier
 
 _ENTAILMENT, _CONTRADICTION = LABELS.index("entailment"), LABELS.index("contradiction")
@@ -116,14 +116,8 @@ def shares_a_word(claim: str, evidence: Evidence) -> bool:
 
 def shared_words(claim: str, sentence: tuple[str, str]) -> float:
     """Return the share of a claim's content words that a sentence has, with its title."""
-    words = _content_stems(claim)
-    return len(words & _content_stems(" ".join(sentence))) / max(len(words), 1)
-
-
-def _content_stems(text: str) -> set[str]:
-    return {
-        stem for word in split_words(text) if is_content(word.norm) for stem in stems(word.norm)
-    }
+    words = content_stems(claim)
+    return len(words & content_stems(" ".join(sentence))) / max(len(words), 1)
 
 
 def _whole(claim: str, evidence: Evidence, reading: Reading, verdict: Verdict) -> Proof:

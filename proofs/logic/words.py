@@ -156,6 +156,11 @@ def stems(norm: str) -> frozenset[str]:
     return frozenset(_STEMMER.stemWord(part[:64]) for part in [whole, *parts] if part)
 
 
+def content_stems(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text that are not stop words."""
+    return frozenset(s for word in split_words(text) if word.is_content for s in stems(word.norm))
+
+
 @lru_cache(maxsize=4096)
 def _is_punctuation(char: str) -> bool:
     return unicodedata.category(char).startswith("P")

@@ -1,20 +1,19 @@
 """The quotations of a reader: which words of the evidence a span of the claim may be joined to.
 
-The reader scores every run of words; rules say which of them its operators may join. What says the
-same states no other value: "£9.7 million" is not "£4.2 million", and a span that is a value is said
-by none but its own. What excludes a span has a value of the same kind that differs, where the span
-has a value at all.
+The reader scores every run of words, and rules say which of them an operator may join to a span.
+What says the same states no other value: "£9.7 million" is not "£4.2 million". What excludes a
+value is another value of its kind, where the evidence states one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from proofs.logic.proof import QuotableText
-from proofs.logic.words import Quotation, Word, split_words, stems
+from proofs.logic.words import Quotation, content_stems, split_words, stems
 from proofs.reader.inputs import ReaderInput
 from proofs.verifier import Sentence
 from proofs.verifier.stated_values import Token, decide, tokens
@@ -42,8 +41,8 @@ class Places:
     def of(cls, claim: str, window: Sequence[Sentence], item: ReaderInput) -> Places:
         """Return the titles' and sentences' runs of words that may be quotations."""
         spans = [claim[begin:end] for begin, end in item.places]
-        words_of = [[word for word in split_words(span) if word.is_content] for span in spans]
-        contents = [_stems(words) for words in words_of]
+        contents = [content_stems(span) for span in spans]
+        sizes = [[max(sum(w.is_content for w in split_words(span)), 1)] for span in spans]
         values = [stated_values(span) for span in spans]
         quotations: list[Quotation] = []
         rows: list[tuple[int, int, int]] = []
@@ -79,11 +78,10 @@ class Places:
                     for at, last in found
                 ]
                 quotations += placed
-                said = [_stems([word]) for word in words]
+                said = [stems(w.norm) if w.is_content else frozenset[str]() for w in words]
                 hits = np.array([[bool(content & one) for one in said] for content in contents])
                 before = np.cumsum(np.pad(hits.reshape(len(spans), -1), ((0, 0), (1, 0))), 1)
                 runs = np.array(found, dtype=int).reshape(-1, 2)
-                sizes = np.array([[max(len(own), 1)] for own in words_of])
                 counts = before[:, runs[:, 1] + 1] - before[:, runs[:, 0]]
                 shared.append(np.minimum(counts / sizes, 1.0))
                 same, other = _compared(values, stated, placed)
@@ -158,10 +156,6 @@ def _compared(
                     differs = decide(claimed.value, token.value) == "contradiction"
                     (other if differs else same)[row] |= inside[at]
     return same, other
-
-
-def _stems(words: Iterable[Word]) -> frozenset[str]:
-    return frozenset(stem for word in words if word.is_content for stem in stems(word.norm))
 
 
 def _log_shares(scores: np.ndarray) -> np.ndarray:

@@ -429,15 +429,14 @@ def _with_operators(reading: Reading, comparison: Comparison) -> Reading:
     first, last = (touched[0], touched[-1]) if touched else (0, len(reading.spans) - 1)
     share = _CERTAINTY ** (1 / len(reading.spans))
     operators = np.full(reading.operators.shape, np.log((1 - share) / (len(OPERATORS) - 1)))
-    operators[:, OPERATORS.index(NatOp.EQUIVALENCE)] = np.log(share)
     quotes = [(same or comparison.quotation, other) for same, other in reading.quotes]
     quotes[first] = (comparison.quotation,) * 2
     if comparison.second is not None:
         quotes[last] = (comparison.second,) * 2
-    decisive = NatOp.ALTERNATION if comparison.label == CONTRADICTION else NatOp.FORWARD
+    decided = [NatOp.EQUIVALENCE] * len(reading.spans)
     if comparison.claimed != comparison.stated:
         at = first if comparison.second is None else last
-        operators[at, [OPERATORS.index(NatOp.EQUIVALENCE), OPERATORS.index(decisive)]] = operators[
-            at, [OPERATORS.index(decisive), OPERATORS.index(NatOp.EQUIVALENCE)]
-        ]
+        decided[at] = NatOp.ALTERNATION if comparison.label == CONTRADICTION else NatOp.FORWARD
+    for row, operator in zip(operators, decided, strict=True):
+        row[OPERATORS.index(operator)] = np.log(share)
     return replace(reading, operators=operators, quotes=tuple(quotes))

@@ -1,4 +1,4 @@
-"""What a span of a claim may be joined to: words of the same value, or another of its kind."""
+"""A span of a claim may only quote words that state the same value, or deny it with another."""
 
 import numpy as np
 import pytest
